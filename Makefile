@@ -1,0 +1,65 @@
+# Every target works on a fresh machine with make and Python 3.10 or newer, and is
+# quick when nothing has changed: installing is redone only when pyproject.toml changes.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3 python3.13 python3.12 python3.11 python3.10 python
+JOBS ?= 2
+
+# One thread for each test process: the networks are too small to share among cores.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check slow bench format clean
+
+help:  ## say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/.installed-core  ## learn the penguins and redraw some of their cells
+	@$(BIN)/python examples/01_inpaint_penguins.py
+
+test: check  ## run the checks and every quick test, doctest and README example
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS)
+
+check: $(VENV)/.installed-dev  ## lint, format, types and the rule about imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
+
+slow: $(VENV)/.installed-dev  ## run the tests that train for longer
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) -m slow
+
+bench: $(VENV)/.installed-dev  ## measure speed and memory
+	$(BIN)/python benchmarks/backbone.py
+
+format: $(VENV)/.installed-dev  ## rewrite the code in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove the virtual environment and every cache
+	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
+
+$(VENV)/.installed-core: pyproject.toml | $(BIN)/python
+	@echo "Installing tabtap into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	@echo "Installing tabtap and the tools to test it into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed-core
+
+# The first candidate that is new enough wins.  Editable installs need pip 21.3.
+$(BIN)/python:
+	@for candidate in $(PYTHON); do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; \
+	  then found="$$candidate"; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "tabtap needs Python 3.10 or newer, and none of these is: $(PYTHON)." >&2; \
+	  echo "Install one, or name it: make PYTHON=/path/to/python3.12 test" >&2; \
+	  exit 1; \
+	fi; \
+	echo "Creating $(VENV) with $$("$$found" --version) ..."; \
+	"$$found" -m venv $(VENV) && $(BIN)/python -m pip install --quiet 'pip>=21.3'

@@ -1,0 +1,223 @@
+"""The paper's seven tables by name, from a folder or from OpenML.
+
+Reads from: errors.  Read by: study, benchmarks, tests of real tables.
+
+The folder named by the environment variable ``TABTAP_DATA`` holds parquet files and
+``datasets.json``, which lists their sha256.  Without it the tables are fetched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+from sklearn.datasets import fetch_openml
+
+from tabtap.errors import FileFormatError, UserInputError
+from tabtap.table.schema import Task
+
+FOLDER_VARIABLE = "TABTAP_DATA"
+INDEX_NAME = "datasets.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a table comes from and what it must look like on arrival."""
+
+    openml_id: int
+    n_rows: int
+    n_features: int
+    target: str = "class"
+    task: Task = "classification"
+
+    categorical: tuple[str, ...] = ()
+    """Columns its publisher declares nominal, whatever their dtype."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceTable:
+    """One table as read: its rows, its target, and what is known beside them."""
+
+    name: str
+    frame: pd.DataFrame
+    target: str
+    task: Task
+    categorical: tuple[str, ...]
+
+    groups: tuple[str, ...] | None = None
+    """Which rows belong together (one mouse, one patient), where that is known."""
+
+
+_CREDIT_CATEGORIES = (
+    "checking_status",
+    "credit_history",
+    "purpose",
+    "savings_status",
+    "employment",
+    "personal_status",
+    "other_parties",
+    "property_magnitude",
+    "other_payment_plans",
+    "housing",
+    "job",
+    "own_telephone",
+    "foreign_worker",
+)
+
+
+SOURCES: Mapping[str, Source] = MappingProxyType(
+    {
+        "MiceProtein": Source(openml_id=40966, n_rows=1080, n_features=77),
+        "credit-g": Source(
+            openml_id=31, n_rows=1000, n_features=20, categorical=_CREDIT_CATEGORIES
+        ),
+        "electricity": Source(
+            openml_id=151, n_rows=45312, n_features=8, categorical=("day",)
+        ),
+        "mfeat-fourier": Source(openml_id=14, n_rows=2000, n_features=76),
+        "steel-plates-fault": Source(
+            openml_id=1504, n_rows=1941, n_features=33, target="Class"
+        ),
+        "ailerons": Source(
+            openml_id=296,
+            n_rows=13750,
+            n_features=40,
+            target="goal",
+            task="regression",
+        ),
+        "insurance": Source(
+            openml_id=46931,
+            n_rows=1338,
+            n_features=6,
+            target="charges",
+            task="regression",
+            categorical=("sex", "smoker", "region"),
+        ),
+    }
+)
+"""The paper's tables, in its order."""
+
+
+def data_folder() -> Path | None:
+    """Return the folder that ``TABTAP_DATA`` names, or None if it is unset."""
+    named = os.environ.get(FOLDER_VARIABLE, "")
+    return Path(named) if named else None
+
+
+def load_source(name: str, folder: Path | None = None) -> SourceTable:
+    """Read one of the paper's tables.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``SOURCES``.
+    folder : Path, optional
+        Where the parquet files are; by default what ``TABTAP_DATA`` names.  Without
+        either the table is fetched from OpenML and kept in scikit-learn's own folder.
+
+    Returns
+    -------
+    SourceTable
+        Groups are known only from a folder: OpenML leaves the mouse out.
+
+    Raises
+    ------
+    UserInputError
+        If the name is unknown, or the table is neither in a folder nor reachable.
+    FileFormatError
+        If a file is not the one its index describes, or has an unexpected shape.
+    """
+    if name not in SOURCES:
+        raise UserInputError(
+            f"No source table is called {name!r}. Choose from {', '.join(SOURCES)}."
+        )
+    folder = folder or data_folder()
+    table = _fetch(name) if folder is None else _read(name, folder)
+    _check_shape(table)
+    return table
+
+
+def _read(name: str, folder: Path) -> SourceTable:
+    source = SOURCES[name]
+    entry = _entry(name, folder / INDEX_NAME)
+    path = folder / entry["parquet"]["path"]
+    if not path.is_file():
+        raise UserInputError(f"{path} does not exist. Check {FOLDER_VARIABLE}.")
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != entry["parquet"]["sha256"]:
+        raise FileFormatError(
+            f"{path} has sha256 {found}, not the {entry['parquet']['sha256']} its "
+            f"index {INDEX_NAME} lists. Copy the file again."
+        )
+    return SourceTable(
+        name,
+        pd.read_parquet(path),
+        entry["target"],
+        source.task,
+        tuple(entry["categorical"]),
+        _read_groups(folder / f"{name}_groups.csv"),
+    )
+
+
+def _read_groups(path: Path) -> tuple[str, ...] | None:
+    if not path.is_file():
+        return None
+    names = pd.read_csv(path, dtype=str).iloc[:, 0]
+    # "309_7" is the seventh measurement of mouse 309: the mouse is the group.
+    return tuple(names.str.replace(r"_\d+$", "", regex=True))
+
+
+def _entry(name: str, index: Path) -> dict[str, Any]:
+    if not index.is_file():
+        raise UserInputError(
+            f"{index} does not exist. Point {FOLDER_VARIABLE} at the folder that holds "
+            f"{INDEX_NAME} and the parquet files, or unset it to fetch from OpenML."
+        )
+    listed = json.loads(index.read_text(encoding="utf-8"))["datasets"]
+    for entry in listed:
+        if entry["name"] == name:
+            return dict(entry)
+    names = ", ".join(entry["name"] for entry in listed)
+    raise UserInputError(f"{index} lists no table {name!r}, only {names}.")
+
+
+def _fetch(name: str) -> SourceTable:
+    source = SOURCES[name]
+    try:
+        with warnings.catch_warnings():
+            # Being offline is told once, by the error below.
+            warnings.filterwarnings("ignore", message="A network error occurred")
+            warnings.filterwarnings("ignore", message="Invalid cache")
+            bunch = fetch_openml(
+                data_id=source.openml_id, as_frame=True, parser="auto", n_retries=1
+            )
+    except OSError as error:
+        raise UserInputError(
+            f"Table {name!r} could not be fetched from OpenML "
+            f"(id {source.openml_id}): {error}. Check the connection, or set "
+            f"{FOLDER_VARIABLE} to a folder with the parquet files and {INDEX_NAME}."
+        ) from error
+    return SourceTable(
+        name, bunch.frame, source.target, source.task, source.categorical
+    )
+
+
+def _check_shape(table: SourceTable) -> None:
+    source = SOURCES[table.name]
+    wanted = (source.n_rows, source.n_features + 1)
+    absent = {table.target, *table.categorical} - set(table.frame.columns)
+    if table.frame.shape != wanted or absent:
+        raise FileFormatError(
+            f"Table {table.name!r} arrived with shape {table.frame.shape} and without "
+            f"columns {sorted(absent)}; expected shape {wanted}. It is not the version "
+            f"the paper used (OpenML id {source.openml_id}); remove the copy and "
+            "read it again."
+        )

@@ -1,0 +1,62 @@
+"""Every error and warning a user can meet, each with the way out in its text.
+
+Reads from: nothing.  Read by: everyone.
+
+The caller's mistake is a ``UserInputError`` whose message says what was found, where,
+what is accepted and how to fix it.  Our own mistake is a plain traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class TapError(Exception):
+    """Root of every error tabtap raises on purpose."""
+
+
+class UserInputError(TapError, ValueError):
+    """Something the caller passed cannot be used; the message says how to mend it."""
+
+
+class FileFormatError(UserInputError):
+    """A saved file is damaged, foreign, or of a version this release cannot read."""
+
+
+class TapWarning(UserWarning):
+    """Root of every warning: the run goes on with a result the user may not want."""
+
+
+class TrainingRestartWarning(TapWarning):
+    """The training loss became NaN or infinite; training began again, more slowly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a table: where, what was found, and the fix."""
+
+    column: str | None
+    found: str
+    fix: str
+
+    def __str__(self) -> str:
+        """Return the problem as one line, beginning with the place."""
+        place = "table" if self.column is None else f"column {self.column}"
+        return f"{place}: {self.found}. {self.fix}"
+
+
+class BadTableError(UserInputError):
+    """A table that cannot be used, with all of its problems reported together."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        noun = "1 problem" if count == 1 else f"{count} problems"
+        lines = "\n".join(f"  - {problem}" for problem in self.problems)
+        super().__init__(f"This table cannot be used, {noun} found:\n{lines}")
+
+
+def bad_setting(name: str, got: object, must: str, fix: str) -> UserInputError:
+    """Return the error for one setting: what it is, what it must be, and the fix."""
+    return UserInputError(f"{name}={got!r} is not usable: it must {must}. {fix}")

@@ -1,0 +1,223 @@
+"""What a table is made of: the kind, storage and exact form of every column.
+
+Reads from: table.dtypes.  Read by: the rest of ``tabtap.table`` and all above it.
+
+A schema describes values and never holds rows.  It is inferred in ``inference.py``,
+shown to the user before anything runs, and travels with every ``Table``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabtap.table.dtypes import number_name, time_limits
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+CodeArray = NDArray[np.int32]
+BoolArray = NDArray[np.bool_]
+Task = Literal["classification", "regression"]
+Marker = Literal["nan", "none", "na", "nat"]
+Container = Literal["pandas", "polars", "numpy"]
+
+_SAFE_INTEGER = 2**62
+"""Below this the sum of two int64 cannot overflow."""
+
+
+class Kind(str, Enum):
+    """How a column is understood, and so how it is generated."""
+
+    CONTINUOUS = "continuous"
+    INTEGER = "integer"
+    DATETIME = "datetime"
+    BOOLEAN = "boolean"
+    CATEGORY = "category"
+    CONSTANT = "constant"
+    IDENTIFIER = "identifier"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Generated on a scale: continuous numbers, integers and points in time."""
+        return self in _NUMERIC
+
+    @property
+    def is_categorical(self) -> bool:
+        """Generated as one of a set of levels."""
+        return self in _CATEGORICAL
+
+
+_NUMERIC = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
+_CATEGORICAL = (Kind.BOOLEAN, Kind.CATEGORY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column: how it is understood and how its values are restored exactly."""
+
+    name: Hashable
+    kind: Kind
+
+    dtype: str
+    """The frame's own dtype, as text (see ``dtypes.py``): decoding restores it."""
+
+    ordered: bool = False
+    """Whether the levels of a category have an order that means something."""
+
+    levels: tuple[Any, ...] = ()
+    """Values seen, in code order; empty for numeric kinds, whose cells are numbers."""
+
+    categories: tuple[Any, ...] = ()
+    """Every category a categorical dtype declares, in its order, seen or not."""
+
+    markers: tuple[Marker, ...] = ()
+    """Forms a missing value takes in this column, the most frequent first."""
+
+    decimals: int | None = None
+    """Decimal places every value of a continuous column is rounded to; None: as is."""
+
+    base: int = 0
+    step: int = 1
+    """Integers and points in time lie on ``base + k * step``."""
+
+    wall_clock: bool = False
+    """Whether times are counted as the clock on the wall of their zone shows them."""
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the real column has holes, so that synthetic rows may have them."""
+        return bool(self.markers)
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """The array dtype that holds this column's cells without loss."""
+        if self.kind is Kind.CONTINUOUS:
+            return np.dtype(np.float64)
+        if self.kind.is_numeric:
+            unsigned = number_name(self.dtype) == "uint64"
+            return np.dtype(np.uint64 if unsigned else np.int64)
+        return np.dtype(np.int32)
+
+    def store(self, values: FloatArray) -> NDArray[Any]:
+        """Return drawn numbers in exact storage, on this column's grid of values.
+
+        Only for numeric kinds.  A number outside what the dtype can hold is moved to
+        the nearest grid value that it can.
+        """
+        if self.kind is Kind.CONTINUOUS:
+            return self._store_continuous(values)
+        low, high = self._integer_limits()
+        values = np.clip(values, float(low), float(high))
+        steps = np.rint((values - float(self.base)) / self.step)
+        first = -((self.base - low) // self.step)
+        last = (high - self.base) // self.step
+        reach = float(np.abs(steps).max(initial=0.0)) * self.step + abs(self.base)
+        if reach < _SAFE_INTEGER and self.storage == np.int64:
+            edges = max(first, -_SAFE_INTEGER), min(last, _SAFE_INTEGER)
+            exact: Any = np.clip(steps.astype(np.int64), *edges) * self.step + self.base
+        else:
+            # Python's integers, because int64 would overflow on the way.
+            exact = [
+                self.base + min(max(int(k), first), last) * self.step for k in steps
+            ]
+        return np.array(exact, dtype=self.storage)
+
+    def _store_continuous(self, values: FloatArray) -> FloatArray:
+        if self.decimals is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                rounded = np.round(values, self.decimals)
+            # Rounding a huge number overflows on the way; it has no decimals anyway.
+            values = np.where(np.isfinite(rounded), rounded, values)
+        name = number_name(self.dtype)
+        if name in ("float32", "float16"):
+            narrow = np.dtype(name)
+            top = float(np.finfo(narrow).max)
+            values = np.clip(values, -top, top).astype(narrow).astype(np.float64)
+        return values
+
+    def _integer_limits(self) -> tuple[int, int]:
+        name = number_name(self.dtype)
+        if name.startswith(("int", "uint")):
+            info = np.iinfo(name)
+            return int(info.min), int(info.max)
+        if name.startswith("float"):
+            # Whole numbers kept as floats: every one up to here has its own float.
+            top = 2 ** (np.finfo(name).nmant + 1)
+            return -top, top
+        return time_limits(self.dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The label or the number to be predicted, and how it conditions generation."""
+
+    column: Column
+    task: Task
+
+    position: int
+    """Place of the target among the frame's columns."""
+
+    edges: tuple[float, ...] = ()
+    """Inner cut points of a regression target's bins; bin k holds edge k-1 < y <= k."""
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of class labels, or of target bins in regression."""
+        if self.task == "classification":
+            return len(self.column.levels)
+        return len(self.edges) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameForm:
+    """The container a table came in, so that it goes out the same way."""
+
+    container: Container = "pandas"
+
+    target_container: Container | None = None
+    """Container of a target that was given apart; None when it is in the frame."""
+
+    array_dtype: str = ""
+    """Dtype of a numpy array of features; empty for frames."""
+
+    target_dtype: str = ""
+    """Dtype of a numpy array that holds the target alone; empty otherwise."""
+
+    columns_dtype: str = ""
+    """Dtype of the pandas index of column names; ``range`` for a RangeIndex."""
+
+    columns_name: Hashable = None
+    """Name of the pandas index of column names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """Every feature in frame order, and the target if there is one."""
+
+    features: tuple[Column, ...]
+    target: Target | None = None
+    form: FrameForm = FrameForm()
+
+    @property
+    def numeric(self) -> IntArray:
+        """Positions, among the features, of the columns generated on a scale."""
+        return self._positions("is_numeric")
+
+    @property
+    def categorical(self) -> IntArray:
+        """Positions, among the features, of the columns generated as levels."""
+        return self._positions("is_categorical")
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of targets generation can be asked for; 1 without a target."""
+        return 1 if self.target is None else self.target.n_conditions
+
+    def _positions(self, claim: str) -> IntArray:
+        found = [i for i, c in enumerate(self.features) if getattr(c.kind, claim)]
+        return np.array(found, dtype=np.int64)

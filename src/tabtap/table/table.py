@@ -1,0 +1,168 @@
+"""The table every stage works on: exact cells, holes, targets and origins.
+
+Reads from: table.schema.  Read by: everything above ``tabtap.table``.
+
+``cells`` hold each value without loss (64-bit integers and nanosecond times do not
+survive a float).  ``numeric`` and ``categorical`` are the views that models read;
+``redrawn`` is the only way back, and it touches nothing but the cells it is told to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabtap.table.schema import (
+    BoolArray,
+    CodeArray,
+    FloatArray,
+    IntArray,
+    Kind,
+    Schema,
+)
+
+NO_ROW = -1
+"""In ``origin``: descends from no real row; in ``unseen_fold``: there is no fold."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Rows of one schema.  Frozen: every method returns a new table."""
+
+    schema: Schema
+
+    cells: tuple[NDArray[Any], ...]
+    """One exact array per feature: numbers, or codes into the column's levels."""
+
+    missing: NDArray[np.int8]
+    """Shape (n_rows, n_features): 0 where a value is, k where marker k - 1 stands."""
+
+    target: NDArray[Any]
+    """Class codes, or the exact regression target; all 0 without a target."""
+
+    origin: IntArray
+    """Real row each row descends from: itself for a real row, -1 for none."""
+
+    unseen_fold: IntArray
+    """Fold that the generator of each row has never seen; -1 if it saw all rows."""
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    @property
+    def numeric(self) -> FloatArray:
+        """Numeric columns as float64, NaN where missing; exact to 53 bits."""
+        return self._view(self.schema.numeric, np.dtype(np.float64), np.nan)
+
+    @property
+    def categorical(self) -> CodeArray:
+        """Categorical columns as codes into their levels, -1 where missing."""
+        return self._view(self.schema.categorical, np.dtype(np.int32), -1)
+
+    @property
+    def target_values(self) -> FloatArray:
+        """The target as float64: class codes, or the regression target itself."""
+        return self.target.astype(np.float64)
+
+    @property
+    def condition(self) -> IntArray:
+        """What generation is conditioned on: the class code or the target bin."""
+        target = self.schema.target
+        if target is None or target.task == "classification":
+            return self.target.astype(np.int64)
+        edges = np.asarray(target.edges, dtype=np.float64)
+        return np.searchsorted(edges, self.target_values, side="left").astype(np.int64)
+
+    def take(self, rows: NDArray[Any]) -> Table:
+        """Return the rows picked by number or by a boolean array, in that order."""
+        return Table(
+            self.schema,
+            tuple(column[rows] for column in self.cells),
+            self.missing[rows],
+            self.target[rows],
+            self.origin[rows],
+            self.unseen_fold[rows],
+        )
+
+    def empty(self) -> Table:
+        """Return a table of this schema without rows."""
+        return self.take(np.zeros(0, dtype=np.int64))
+
+    def with_origin(self, *, unseen_fold: int) -> Table:
+        """Return the same rows marked as made without having seen a fold."""
+        return replace(self, unseen_fold=np.full(len(self), unseen_fold, np.int64))
+
+    def redrawn(
+        self, regenerate: BoolArray, numeric: FloatArray, categorical: CodeArray
+    ) -> Table:
+        """Return a copy whose regenerated cells hold drawn values.
+
+        Parameters
+        ----------
+        regenerate : array of shape (n_rows, n_features)
+            True where a cell is replaced.  A constant stays what it is; a
+            regenerated identifier becomes empty.
+        numeric, categorical : arrays
+            Drawn values, laid out as the properties of the same names.
+        """
+        cells = list(self.cells)
+        missing = self.missing.copy()
+        for source, positions in (
+            (numeric, self.schema.numeric),
+            (categorical, self.schema.categorical),
+        ):
+            for drawn, position in zip(source.T, positions, strict=True):
+                chosen = regenerate[:, position]
+                hole = np.isnan(drawn) if drawn.dtype.kind == "f" else drawn < 0
+                filled = chosen & ~hole
+                cells[position] = _replace_cells(
+                    cells[position], filled, self._stored(position, drawn[filled])
+                )
+                missing[chosen, position] = hole[chosen]
+        for position, column in enumerate(self.schema.features):
+            if column.kind is Kind.IDENTIFIER:
+                missing[regenerate[:, position], position] = 1
+        return replace(self, cells=tuple(cells), missing=missing)
+
+    def _stored(self, position: int, drawn: NDArray[Any]) -> NDArray[Any]:
+        column = self.schema.features[position]
+        return column.store(drawn) if column.kind.is_numeric else drawn
+
+    def _view(
+        self, positions: IntArray, dtype: np.dtype[Any], hole: float
+    ) -> NDArray[Any]:
+        view = np.empty((len(self), len(positions)), dtype=dtype)
+        for place, position in enumerate(positions):
+            view[:, place] = self.cells[position]
+        view[self.missing[:, positions] > 0] = hole
+        return view
+
+
+def _replace_cells(
+    column: NDArray[Any], chosen: BoolArray, values: NDArray[Any]
+) -> NDArray[Any]:
+    if not chosen.any():
+        return column
+    column = column.copy()
+    column[chosen] = values
+    return column
+
+
+def concat(tables: Sequence[Table]) -> Table:
+    """Return the rows of several tables of one schema, in the order given."""
+    first = tables[0]
+    return Table(
+        first.schema,
+        tuple(
+            np.concatenate([table.cells[i] for table in tables])
+            for i in range(len(first.cells))
+        ),
+        np.concatenate([table.missing for table in tables]),
+        np.concatenate([table.target for table in tables]),
+        np.concatenate([table.origin for table in tables]),
+        np.concatenate([table.unseen_fold for table in tables]),
+    )

@@ -1,0 +1,167 @@
+"""The target: which task it asks for, its classes, and the bins of a number.
+
+Reads from: table.raw, table.inference, table.codec, table.schema.  Read by: frame.
+
+The task is decided here, once.  Bins are what generation is conditioned on in
+regression; they follow the quantiles and survive any ties.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabtap.errors import bad_setting
+from tabtap.table.codec import encode
+from tabtap.table.inference import check_values, is_few_valued
+from tabtap.table.problems import refuse, shown
+from tabtap.table.raw import RawColumn
+from tabtap.table.schema import FloatArray, Kind, Target, Task
+
+TaskChoice = Literal["auto", "classification", "regression"]
+N_BINS = 7
+"""Quantile bins of a regression target (paper, section 3.1)."""
+
+
+def check_target_settings(task: str, n_bins: int) -> None:
+    """Raise if the task is unknown or there would be no bin."""
+    if task not in ("auto", "classification", "regression"):
+        raise bad_setting(
+            "task",
+            task,
+            "be 'auto', 'classification' or 'regression'",
+            "Try 'auto'.",
+        )
+    if not isinstance(n_bins, int) or n_bins < 1:
+        raise bad_setting(
+            "n_bins", n_bins, "be an integer of at least 1", f"Try {N_BINS}."
+        )
+
+
+def infer_task(raw: RawColumn) -> Task:
+    """Return the task that a target's values ask for.
+
+    Labels are strings, bools, categories, few-valued integers, or any two whole
+    numbers.  All other numbers are regression targets.
+    """
+    if raw.family not in ("int", "float"):
+        return "classification"
+    if raw.is_whole and len(raw.distinct) <= 2:
+        return "classification"
+    if raw.family == "int" and is_few_valued(raw):
+        return "classification"
+    return "regression"
+
+
+def read_target(
+    raw: RawColumn, position: int, task: TaskChoice, n_bins: int
+) -> tuple[Target, NDArray[Any]]:
+    """Return the target and its cells, or raise what is wrong with it."""
+    _check_missing(raw)
+    check_values(raw)
+    chosen = infer_task(raw) if task == "auto" else task
+    if chosen == "classification":
+        return _read_classes(raw, position)
+    return _read_number(raw, position, n_bins)
+
+
+def bin_edges(values: FloatArray, n_bins: int) -> tuple[float, ...]:
+    """Return the inner cut points of quantile bins, none of them empty.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+        The finite target values; ties are welcome.
+    n_bins : int
+        Bins wanted.  There are never more than distinct values.
+
+    Returns
+    -------
+    tuple of float
+        Values of the table, ascending: bin k holds ``edge[k-1] < value <= edge[k]``.
+
+    Notes
+    -----
+    Each bin takes its fair share of the rows that are left.  A value with many ties
+    fills a bin by itself and the others share the rest, where fixed quantiles would
+    collapse onto it.
+
+    Examples
+    --------
+    >>> bin_edges(np.array([0.0] * 8 + [1.0, 2.0, 3.0, 4.0]), 3)
+    (0.0, 2.0)
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    upto = np.cumsum(counts)
+    edges: list[float] = []
+    first, rows_before = 0, 0
+    for bins_left in range(min(n_bins, len(distinct)), 1, -1):
+        fair = (upto[-1] - rows_before) / bins_left
+        last = int(np.searchsorted(upto, rows_before + fair, side="left"))
+        if last > first and _overshoots(upto, last, rows_before + fair):
+            last -= 1
+        # Every later bin needs a distinct value of its own.
+        last = min(last, len(distinct) - bins_left)
+        edges.append(float(distinct[last]))
+        first, rows_before = last + 1, int(upto[last])
+    return tuple(edges)
+
+
+def _overshoots(upto: NDArray[np.int64], last: int, wanted: float) -> bool:
+    return bool(upto[last] - wanted > wanted - upto[last - 1])
+
+
+def _check_missing(raw: RawColumn) -> None:
+    hole = np.flatnonzero(~raw.present)
+    if len(hole):
+        raise refuse(
+            raw.name,
+            f"is the target and has {len(hole)} missing labels, the first in row "
+            f"{hole[0]}",
+            "Drop those rows, in pandas: frame.dropna(subset=[...])",
+        )
+
+
+def _read_classes(raw: RawColumn, position: int) -> tuple[Target, NDArray[Any]]:
+    n_classes, n_rows = len(raw.distinct), len(raw.values)
+    column, codes = encode(raw, Kind.CATEGORY, ordered=raw.ordered)
+    if n_classes == 1:
+        raise refuse(
+            raw.name,
+            f"is the target and has one class only, {shown(column.levels[0])}",
+            "Pass rows of at least two classes",
+        )
+    if n_classes == n_rows and n_rows > 2:
+        raise refuse(
+            raw.name,
+            f"is the target and each of its {n_rows} labels occurs once, such as "
+            f"{shown(column.levels[codes[0]])} (row 0)",
+            "Pass task='regression' if it is a number, or another column as target",
+        )
+    target = Target(column=column, task="classification", position=position)
+    return target, codes.astype(np.int64)
+
+
+def _read_number(
+    raw: RawColumn, position: int, n_bins: int
+) -> tuple[Target, NDArray[Any]]:
+    if raw.family not in ("int", "float"):
+        raise refuse(
+            raw.name,
+            f"is a regression target but has dtype {raw.dtype}",
+            "Pass task='classification', or convert it with pd.to_numeric",
+        )
+    kind = Kind.INTEGER if raw.is_whole else Kind.CONTINUOUS
+    column, cells = encode(raw, kind, ordered=False)
+    numbers = cells.astype(np.float64)
+    if len(np.unique(numbers)) == 1:
+        raise refuse(
+            raw.name,
+            f"is a regression target and is always {numbers[0]:g}",
+            "Pass rows with different target values",
+        )
+    edges = bin_edges(numbers, n_bins)
+    target = Target(column=column, task="regression", position=position, edges=edges)
+    return target, cells

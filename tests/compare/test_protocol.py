@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from tabtap.compare.predictors import score_predictors
+from tabtap.compare.protocol import repetitions
+from tabtap.table.table import concat
+
+
+@pytest.fixture
+def table(build_table, rng):
+    x = rng.normal(size=120)
+    return build_table(x + 0.1 * rng.normal(size=120), x, edges=(0.0,))
+
+
+def test_repetitions_have_the_sizes_of_the_paper_and_differ(table):
+    first, second = repetitions(table, 20, n_splits=2)
+
+    sizes = (len(first.real), len(first.validation), len(first.test))
+    assert sizes == (20, 5, 60)
+    assert first.real.origin.tolist() != second.real.origin.tolist()
+
+
+def test_equal_seeds_give_equal_repetitions(table):
+    drawn = [next(repetitions(table, 20, seed=seed)) for seed in (1, 1, 2)]
+
+    rows = [repetition.real.origin.tolist() for repetition in drawn]
+    assert rows[0] == rows[1]
+    assert rows[0] != rows[2]
+
+
+def test_test_rows_are_shared_by_all_scarcity_levels(table):
+    few, many = (next(repetitions(table, n_real)) for n_real in (10, 40))
+
+    assert few.test.origin.tolist() == many.test.origin.tolist()
+
+
+def test_the_parts_share_no_row(table):
+    one = next(repetitions(table, 40))
+
+    rows = [set(part.origin) for part in (one.real, one.validation, one.test)]
+    assert len(set.union(*rows)) == 40 + 10 + 60
+
+
+def test_errors_are_in_units_of_the_real_rows_whatever_is_added(table):
+    one = next(repetitions(table, 20))
+    far = one.real.take(np.argsort(one.real.target)[-5:])
+
+    scores = one.score(far, ["KNN"])
+
+    augmented = concat([one.real, far])
+    expected = score_predictors(augmented, one.test, ["KNN"], reference=one.real)
+    own_unit = score_predictors(augmented, one.test, ["KNN"])
+    assert scores == expected
+    assert scores != own_unit
+
+
+def test_without_synthetic_rows_the_real_ones_are_scored(table):
+    one = next(repetitions(table, 20))
+
+    assert one.score(names=["KNN"]) == score_predictors(one.real, one.test, ["KNN"])

@@ -1,0 +1,45 @@
+"""The examples run, and what they print can be read."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tabtap.datasets import load_penguins
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+DEMO = EXAMPLES[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_runs_and_fits_the_screen(path, capsys):
+    runpy.run_path(str(path), run_name="__main__")
+
+    lines = capsys.readouterr().out.splitlines()
+
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_demo_stars_redrawn_cells_and_no_others():
+    show = runpy.run_path(str(DEMO))["side_by_side"]
+    real = load_penguins().iloc[[3]]  # an unmeasured bird
+    redrawn = real.assign(bill_length_mm=41.5, island="Dream")
+    regenerate = np.array([[True, True, False, False, False, False, False]])
+
+    text = show(real, redrawn, regenerate)
+
+    before, after = text.splitlines()[-2:]
+    assert before.split() == ["real", "Adelie", "Torgersen", *"-----", "2007"]
+    assert after.split() == ["redrawn", "Adelie", "Dream*", "41.5*", *"----", "2007"]
+
+
+def test_the_demo_fits_the_screen_with_every_cell_redrawn():
+    show = runpy.run_path(str(DEMO))["side_by_side"]
+    birds = load_penguins()
+
+    text = show(birds, birds, np.ones((344, 7), dtype=bool))
+
+    assert max(map(len, text.splitlines())) <= 80

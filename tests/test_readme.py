@@ -1,0 +1,52 @@
+"""The README keeps its word: its code runs and its tree is the real one."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON_BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+FOLDERS = re.findall(r"^    (\S+)/ {2,}\S", README, re.MULTILINE)
+
+
+def test_there_is_an_example_to_run():
+    assert len(PYTHON_BLOCKS) == 1
+
+
+@pytest.mark.parametrize("block", PYTHON_BLOCKS, ids=lambda block: block[:20])
+def test_the_example_runs_and_shows_rows(block, capsys):
+    lines_above = README[: README.index(block)].count("\n")
+    code = compile("\n" * lines_above + block, "README.md", "exec")
+
+    exec(code, {"__name__": "readme"})
+
+    shown = capsys.readouterr().out
+    assert "bill_length_mm" in shown
+
+
+def test_the_example_stays_within_ten_lines():
+    statements = [line for line in PYTHON_BLOCKS[0].splitlines() if line.strip()]
+
+    assert len(statements) <= 10
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_folder_of_the_tree_exists(folder):
+    assert (ROOT / folder).is_dir()
+
+
+def test_every_package_is_in_the_tree():
+    packages = (ROOT / "src" / "tabtap").glob("*/__init__.py")
+
+    unlisted = {f"src/tabtap/{p.parent.name}" for p in packages} - set(FOLDERS)
+
+    assert unlisted == set()
+
+
+@pytest.mark.parametrize("command", re.findall(r"^    make (\w+)", README, re.M))
+def test_every_make_command_exists(command):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    assert re.search(rf"^{command}:", makefile, re.MULTILINE)
