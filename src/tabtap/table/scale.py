@@ -1,6 +1,6 @@
 """Numbers in standard deviations from their mean, column by column.
 
-Reads from: table.schema.  Read by: table.distance, compare.
+Reads from: table.schema.  Read by: table.distance, diffusion, compare.
 
 Holes stay holes, a column without spread becomes 0, and numbers near the largest float
 do not overflow on the way.
@@ -64,3 +64,14 @@ class NumberScale:
         off = np.ldexp(numbers, -self.exponent) - self.center
         flat = self.spread == 0
         return np.asarray(off * ~flat / np.where(flat, 1.0, self.spread))
+
+    def restore(self, scores: FloatArray) -> FloatArray:
+        """Return standardised numbers in the columns' own units.
+
+        Examples
+        --------
+        >>> NumberScale.of(np.array([[1.0], [3.0]])).restore(np.array([[-1.0], [2.0]]))
+        array([[1.],
+               [4.]])
+        """
+        return np.asarray(np.ldexp(scores * self.spread + self.center, self.exponent))

@@ -96,6 +96,13 @@ class Table:
         """Return the same rows marked as made without having seen a fold."""
         return replace(self, unseen_fold=np.full(len(self), unseen_fold, np.int64))
 
+    def with_target(self, values: FloatArray) -> Table:
+        """Return the same rows with other regression targets, rounded as real ones."""
+        target = self.schema.target
+        if target is None or target.task == "classification":
+            return self
+        return replace(self, target=target.column.store(values))
+
     def redrawn(
         self, regenerate: BoolArray, numeric: FloatArray, categorical: CodeArray
     ) -> Table:
@@ -150,6 +157,19 @@ def _replace_cells(
     column = column.copy()
     column[chosen] = values
     return column
+
+
+def blank(schema: Schema, target: NDArray[Any]) -> Table:
+    """Return rows without values, one per target; only to be redrawn whole."""
+    n_rows = len(target)
+    return Table(
+        schema,
+        tuple(np.zeros(n_rows, dtype=column.storage) for column in schema.features),
+        np.zeros((n_rows, len(schema.features)), dtype=np.int8),
+        target,
+        np.full(n_rows, NO_ROW, dtype=np.int64),
+        np.full(n_rows, NO_ROW, dtype=np.int64),
+    )
 
 
 def concat(tables: Sequence[Table]) -> Table:

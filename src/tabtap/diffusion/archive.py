@@ -1,0 +1,149 @@
+"""One file of arrays and JSON, whole or not there, and checked when it is read.
+
+Reads from: errors.  Read by: diffusion.files.
+
+The file is a safetensors file; the JSON is the one entry of its metadata, so that equal
+content gives equal bytes.  A checksum covers arrays and JSON alike.  Nothing in the file
+can be executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from tabtap.errors import FileFormatError, UserInputError
+
+_KEY = "tabtap"
+_LENGTH_BYTES = 8
+"""A safetensors file begins with the length of its header."""
+
+_WAY_OUT = "Restore it from a copy, or fit and save the backbone anew."
+_DAMAGE = (SafetensorError, KeyError, TypeError, ValueError, AttributeError)
+
+
+class Archive(NamedTuple):
+    """What one file holds."""
+
+    arrays: Mapping[str, NDArray[Any]]
+
+    about: Mapping[str, Any]
+    """Everything else, as plain dicts, lists, strings and numbers."""
+
+
+def write_archive(
+    archive: Archive, path: str | Path, *, name: str, version: int
+) -> None:
+    """Write an archive under a format name, whole or not at all.
+
+    It is written beside the old file and then put in its place: a write that fails
+    leaves the old file as it was and nothing else behind.
+
+    Raises
+    ------
+    UserInputError
+        If the folder does not exist.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise UserInputError(
+            f"There is no folder {str(path.parent)!r} to save {path.name!r} in. "
+            "Create it first."
+        )
+    header = {
+        "format": name,
+        "format_version": version,
+        "sha256": _checksum(archive),
+        "about": archive.about,
+    }
+    content = save(
+        {name: np.ascontiguousarray(a) for name, a in archive.arrays.items()},
+        metadata={_KEY: _text(header)},
+    )
+    _put_in_place(content, path)
+
+
+def read_archive(path: str | Path, *, name: str, version: int) -> Archive:
+    """Return what ``write_archive`` wrote.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is damaged, of another program, or of a newer version.
+    """
+    path = Path(path)
+    content = path.read_bytes()
+    header = _header(content, path, name)
+    found = header.get("format_version")
+    if found != version:
+        raise FileFormatError(
+            f"{str(path)!r} has format version {found!r}, this tabtap reads {version}. "
+            "Read it with the version that wrote it, or fit and save the backbone anew."
+        )
+    try:
+        archive = Archive(load(content), header["about"])
+        intact = header["sha256"] == _checksum(archive)
+    except _DAMAGE as error:
+        raise damaged(path, "its content cannot be read") from error
+    if not intact:
+        raise damaged(path, "its checksum is not that of its content")
+    return archive
+
+
+def damaged(path: str | Path, found: str) -> FileFormatError:
+    """Return the error for a file of ours that is not what it was."""
+    return FileFormatError(f"{str(path)!r} is damaged: {found}. {_WAY_OUT}")
+
+
+def _header(content: bytes, path: Path, name: str) -> Mapping[str, Any]:
+    length = int.from_bytes(content[:_LENGTH_BYTES], "little")
+    try:
+        outer = json.loads(content[_LENGTH_BYTES : _LENGTH_BYTES + length])
+        header = json.loads(outer["__metadata__"][_KEY])
+        known = header["format"] == name
+    # A header that is nested too deeply is not ours either.
+    except (*_DAMAGE, RecursionError):
+        header, known = {}, False
+    if not known:
+        raise FileFormatError(
+            f"{str(path)!r} is not a {name} file, or its beginning is damaged. Pass a "
+            "file that was written by save, or fit and save the backbone anew."
+        )
+    return dict(header)
+
+
+def _put_in_place(content: bytes, path: Path) -> None:
+    # Not a file of ``tempfile``: those can be read by their owner alone.
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with unfinished.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _checksum(archive: Archive) -> str:
+    digest = hashlib.sha256(_text(archive.about).encode())
+    for name in sorted(archive.arrays):
+        array = np.ascontiguousarray(archive.arrays[name])
+        digest.update(_text([name, array.dtype.str, list(array.shape)]).encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _text(content: Any) -> str:  # noqa: ANN401 - anything JSON can hold
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,393 @@
+"""The inpainter: learn a table, then draw rows or redraw chosen cells.
+
+Reads from: everything in ``tabtap.diffusion``.  Read by: api, compare, examples.
+
+A ``BackboneStack`` is several networks of one shape, each with rows of its own to learn
+from, trained and sampled together; a ``Backbone`` is one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from tabtap.config import DiffusionConfig
+from tabtap.diffusion.denoiser import Denoiser
+from tabtap.diffusion.draw import Request, draw
+from tabtap.diffusion.encoding import Encoding, Layout, fit_encodings
+from tabtap.diffusion.noise import SeedArray
+from tabtap.diffusion.train import TrainingObserver, TrainingRecord, train
+from tabtap.errors import UserInputError, bad_setting
+from tabtap.table.schema import BoolArray, IntArray, Schema
+from tabtap.table.table import NO_ROW, Table, blank
+
+_LEAST_ROWS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BackboneStack:
+    """Networks that learned different rows of one table, sampled in one batch."""
+
+    config: DiffusionConfig
+    layout: Layout
+    encodings: tuple[Encoding, ...]
+
+    weights: Tensor
+    """Shape (n_members, n_weights)."""
+
+    training: TrainingRecord
+
+    unseen_folds: tuple[int, ...]
+    """Fold that each member has never seen; -1 if it saw all rows."""
+
+    def __len__(self) -> int:
+        return len(self.encodings)
+
+    def __getitem__(self, member: int) -> Backbone:
+        """Return one member as a backbone of its own."""
+        return Backbone(
+            replace(
+                self,
+                encodings=(self.encodings[member],),
+                weights=self.weights[[member]],
+                unseen_folds=(self.unseen_folds[member],),
+            )
+        )
+
+    @property
+    def schema(self) -> Schema:
+        """What the rows are made of."""
+        return self.encodings[0].schema
+
+    def sample(
+        self,
+        targets: Sequence[IntArray],
+        rng: np.random.Generator,
+        *,
+        holes: bool = True,
+    ) -> list[Table]:
+        """Draw whole rows from every member, one array of targets for each."""
+        anchors = [
+            replace(
+                _blank_rows(encoding, wanted),
+                unseen_fold=np.full(len(wanted), fold, dtype=np.int64),
+            )
+            for encoding, wanted, fold in zip(
+                self.encodings, targets, self.unseen_folds, strict=True
+            )
+        ]
+        everything = [np.ones(rows.missing.shape, dtype=np.bool_) for rows in anchors]
+        seeds = [draw_seeds(len(rows), rng) for rows in anchors]
+        return self._draw(anchors, everything, seeds, holes=holes, target=True)
+
+    def inpaint(
+        self,
+        anchors: Sequence[Table],
+        regenerate: Sequence[BoolArray],
+        rng: np.random.Generator,
+        *,
+        holes: bool = True,
+    ) -> list[Table]:
+        """Redraw chosen cells with every member, one table of anchors for each."""
+        seeds = [draw_seeds(len(rows), rng) for rows in anchors]
+        return self.inpaint_seeded(anchors, regenerate, seeds, holes=holes)
+
+    def inpaint_seeded(
+        self,
+        anchors: Sequence[Table],
+        regenerate: Sequence[BoolArray],
+        seeds: Sequence[SeedArray],
+        *,
+        holes: bool = True,
+    ) -> list[Table]:
+        """Redraw chosen cells, with a seed given for every row."""
+        for rows, mask in zip(anchors, regenerate, strict=True):
+            _check_mask(rows, mask)
+        return self._draw(anchors, regenerate, seeds, holes=holes, target=False)
+
+    def _draw(
+        self,
+        anchors: Sequence[Table],
+        regenerate: Sequence[BoolArray],
+        seeds: Sequence[SeedArray],
+        *,
+        holes: bool,
+        target: bool,
+    ) -> list[Table]:
+        rows = zip(self.encodings, anchors, regenerate, seeds, strict=True)
+        requests = [Request(*row, holes=holes, target=target) for row in rows]
+        denoiser = Denoiser(self.layout, self.config)
+        with _one_thread(self.weights.device):
+            return draw(denoiser, self.weights, self.config, requests)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backbone:
+    """A model of one table's rows given their label; frozen once it is fitted.
+
+    Made by ``fit_backbone`` or ``load_backbone``, or taken from a ``BackboneStack``.
+    """
+
+    stack: BackboneStack
+
+    @property
+    def schema(self) -> Schema:
+        """What the rows are made of."""
+        return self.stack.schema
+
+    @property
+    def training(self) -> TrainingRecord:
+        """How the training went, and why it ended."""
+        return self.stack.training
+
+    def sample(
+        self,
+        n_rows: int,
+        rng: np.random.Generator,
+        *,
+        targets: ArrayLike | None = None,
+        holes: bool = True,
+    ) -> Table:
+        """Draw whole new rows.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many.
+        rng : numpy.random.Generator
+            Source of the draw.
+        targets : int or array of shape (n_rows,), optional
+            Class code, or target bin in regression, of each row; as frequent as in
+            the training rows by default.
+        holes : bool, default=True
+            Whether rows may have missing values where the real ones do.
+
+        Returns
+        -------
+        Table
+            Rows that descend from no real row.  Identifiers are empty.  In regression
+            the exact target is drawn with the row, inside its bin.
+
+        Raises
+        ------
+        UserInputError
+            If a target has no training row.
+        """
+        shares = self.stack.encodings[0].weights
+        if targets is None:
+            wanted = rng.choice(len(shares), size=n_rows, p=shares)
+        else:
+            wanted = np.broadcast_to(np.asarray(targets, dtype=np.int64), (n_rows,))
+        return self.stack.sample([wanted], rng, holes=holes)[0]
+
+    def inpaint(
+        self,
+        anchors: Table,
+        regenerate: BoolArray,
+        rng: np.random.Generator,
+        *,
+        holes: bool = True,
+    ) -> Table:
+        """Redraw chosen cells of some rows, given the cells that stay and the label.
+
+        Parameters
+        ----------
+        anchors : Table
+            Rows to start from, of the schema that was learned.
+        regenerate : bool array of shape (n_rows, n_features)
+            True where a cell is redrawn.
+        rng : numpy.random.Generator
+            Gives every row a seed; a row's result depends on nothing else of it.
+        holes : bool, default=True
+            Whether redrawn cells may be missing where real ones are.
+
+        Returns
+        -------
+        Table
+            Kept cells, targets and origins are the anchors', bit for bit.
+
+        Notes
+        -----
+        Equation 8 of the paper.  With ``conditioning="overwrite"`` kept cells are put
+        back with noise at every reverse step, equation 9.
+        """
+        return self.stack.inpaint([anchors], [regenerate], rng, holes=holes)[0]
+
+    def inpaint_seeded(
+        self,
+        anchors: Table,
+        regenerate: BoolArray,
+        seeds: SeedArray,
+        *,
+        holes: bool = True,
+    ) -> Table:
+        """Redraw chosen cells, with a seed given for every row."""
+        return self.stack.inpaint_seeded([anchors], [regenerate], [seeds], holes=holes)[
+            0
+        ]
+
+    def save(self, path: str | Path) -> None:
+        """Write the backbone to one file: weights as safetensors, the rest as JSON."""
+        from tabtap.diffusion.files import save_stack
+
+        save_stack(self.stack, path)
+
+
+def fit_backbone(
+    table: Table,
+    *,
+    rng: np.random.Generator,
+    config: DiffusionConfig | None = None,
+    observer: TrainingObserver | None = None,
+) -> Backbone:
+    """Learn a table.
+
+    Parameters
+    ----------
+    table : Table
+        The rows to learn.
+    rng : numpy.random.Generator
+        Source of first weights and training noise.
+    config : DiffusionConfig, optional
+        Settings; ``DiffusionConfig.paper()`` is TabDiff as published.
+    observer : TrainingObserver, optional
+        Told of progress.
+
+    Returns
+    -------
+    Backbone
+        Ready to draw rows; ``backbone.training.reason`` says why training ended.
+
+    Examples
+    --------
+    >>> from tabtap.datasets import load_penguins
+    >>> from tabtap.table import read_frame
+    >>> birds = read_frame(load_penguins(), target="species")
+    >>> backbone = fit_backbone(
+    ...     birds, rng=np.random.default_rng(0), config=DiffusionConfig(n_steps=20)
+    ... )
+    >>> len(backbone.sample(5, np.random.default_rng(1)))
+    5
+    """
+    return _fit([table], (NO_ROW,), rng, config, observer)[0]
+
+
+def fit_fold_backbones(
+    table: Table,
+    fold: IntArray,
+    *,
+    rng: np.random.Generator,
+    config: DiffusionConfig | None = None,
+    observer: TrainingObserver | None = None,
+) -> BackboneStack:
+    """Learn a table once for each fold, without the rows of that fold.
+
+    Parameters
+    ----------
+    table : Table
+        All rows.
+    fold : array of shape (n_rows,)
+        Fold number of each row, from 0.
+    rng, config, observer
+        As for ``fit_backbone``.
+
+    Returns
+    -------
+    BackboneStack
+        Member k has never seen fold k.  All are trained in one batched run.
+    """
+    fold = np.asarray(fold)
+    numbers = tuple(int(k) for k in np.unique(fold))
+    tables = [table.take(np.flatnonzero(fold != k)) for k in numbers]
+    return _fit(tables, numbers, rng, config, observer)
+
+
+def _fit(
+    tables: Sequence[Table],
+    unseen_folds: tuple[int, ...],
+    rng: np.random.Generator,
+    config: DiffusionConfig | None,
+    observer: TrainingObserver | None,
+) -> BackboneStack:
+    config = config or DiffusionConfig()
+    fewest = min(len(table) for table in tables)
+    if fewest < _LEAST_ROWS:
+        raise UserInputError(
+            f"A backbone was given {fewest} row(s) to learn from; it needs at least "
+            f"{_LEAST_ROWS}. Use fewer folds or more rows."
+        )
+    encodings, layout = fit_encodings(tables, config)
+    denoiser = Denoiser(layout, config)
+    device = _device(config.device)
+    generator = torch.Generator(device)
+    generator.manual_seed(int(rng.integers(2**63)))
+    pairs = zip(encodings, tables, strict=True)
+    cells = [encoding.cells(rows) for encoding, rows in pairs]
+    with _one_thread(device):
+        weights, record = train(denoiser, cells, config, generator, observer)
+    return BackboneStack(
+        config, layout, tuple(encodings), weights, record, unseen_folds
+    )
+
+
+def draw_seeds(n_rows: int, rng: np.random.Generator) -> SeedArray:
+    """Return one seed per row; the first rows get the same ones whatever follows."""
+    return rng.integers(2**64, size=n_rows, dtype=np.uint64)
+
+
+def _blank_rows(encoding: Encoding, wanted: IntArray) -> Table:
+    n_conditions = len(encoding.weights)
+    outside = (wanted < 0) | (wanted >= n_conditions)
+    if outside.any():
+        got = int(wanted[outside][0])
+        must = f"lie between 0 and {n_conditions - 1}"
+        raise bad_setting("targets", got, must, "Pass class codes or target bins.")
+    unknown = encoding.weights[wanted] == 0
+    if unknown.any():
+        raise UserInputError(
+            f"Target {int(wanted[unknown][0])} has no training row, so nothing is "
+            "known of it. Ask for targets that the training rows have."
+        )
+    if encoding.has_target_number:
+        start = blank(encoding.schema, encoding.target_low[wanted])
+        return start.with_target(encoding.target_low[wanted])
+    return blank(encoding.schema, np.asarray(wanted, dtype=np.int64))
+
+
+def _check_mask(anchors: Table, regenerate: BoolArray) -> None:
+    expected = anchors.missing.shape
+    if regenerate.shape != expected or regenerate.dtype != np.bool_:
+        raise UserInputError(
+            f"regenerate has shape {regenerate.shape} and dtype {regenerate.dtype}; it "
+            f"must be boolean of shape {expected}: a row per anchor, a column per "
+            "feature. Build it from anchors.missing.shape."
+        )
+
+
+def _device(name: str) -> torch.device:
+    if name != "auto":
+        return torch.device(name)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+
+
+@contextmanager
+def _one_thread(device: torch.device) -> Iterator[None]:
+    """Run on one thread: these products are too small to share, and waiting costs."""
+    before = torch.get_num_threads()
+    if device.type == "cpu":
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

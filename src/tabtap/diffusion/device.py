@@ -1,0 +1,51 @@
+"""Which device the networks run on, and with how many threads.
+
+Reads from: errors.  Read by: diffusion.backbone, diffusion.fit, diffusion.loading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from tabtap.errors import bad_setting
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device a setting names; ``auto`` takes CUDA, then MPS, then the CPU.
+
+    Raises
+    ------
+    UserInputError
+        If there is no such device on this machine.
+    """
+    if name != "auto":
+        return _named_device(name)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+
+
+@contextmanager
+def one_thread(device: torch.device) -> Iterator[None]:
+    """Run on one thread: these products are too small to share, and waiting costs."""
+    before = torch.get_num_threads()
+    if device.type == "cpu":
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _named_device(name: str) -> torch.device:
+    try:
+        # Only an allocation tells whether the device is there.
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError, ValueError) as error:
+        must = "name a torch device of this machine"
+        raise bad_setting("device", name, must, "Try 'auto' or 'cpu'.") from error

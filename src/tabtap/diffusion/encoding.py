@@ -1,0 +1,236 @@
+"""A table as the network sees it, numbers and tokens, and back.
+
+Reads from: config, table, diffusion.scaling, diffusion.groups.
+Read by: diffusion.train, diffusion.backbone, diffusion.files.
+
+Numbers are the numeric columns and, in regression, the target as the last one.
+Tokens are the groups of ``groups.py``.  The *code matrix* behind them has the
+categorical columns first, then one 0/1 column per numeric column: is it missing?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabtap.config import DiffusionConfig
+from tabtap.diffusion.groups import (
+    PatternGroup,
+    SingleGroup,
+    TokenGroup,
+    flag_groups,
+    hole_groups,
+)
+from tabtap.diffusion.scaling import Scaling
+from tabtap.table.schema import BoolArray, CodeArray, FloatArray, IntArray, Kind, Schema
+from tabtap.table.table import Table, concat
+from tabtap.table.vocabulary import Vocabulary
+
+
+class Cells(NamedTuple):
+    """Rows as the network sees them."""
+
+    numbers: NDArray[np.float32]
+    """Shape (n_rows, n_numbers); 0 where missing."""
+
+    observed: BoolArray
+    """Whether there is a number at all."""
+
+    tokens: IntArray
+    """Shape (n_rows, n_groups)."""
+
+    condition: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The sizes the network is built for; the same for all members of a stack."""
+
+    n_numbers: int
+    group_sizes: tuple[int, ...]
+    n_conditions: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoding:
+    """Everything fitted on one training table; nothing of it has seen other rows."""
+
+    schema: Schema
+    scaling: Scaling
+    groups: tuple[TokenGroup, ...]
+
+    target_low: FloatArray
+    target_high: FloatArray
+    """Smallest and largest real target of each bin; empty unless in regression."""
+
+    weights: FloatArray
+    """Share of the training rows that each condition has."""
+
+    @property
+    def has_target_number(self) -> bool:
+        """Whether the target is a number that is drawn jointly with the row."""
+        return (
+            self.schema.target is not None and self.schema.target.task == "regression"
+        )
+
+    def cells(self, table: Table) -> Cells:
+        """Return a table's rows as the network sees them."""
+        numbers = self.scaling.encode(_numbers(table))
+        observed = ~np.isnan(numbers)
+        codes = _codes(table)
+        tokens = [group.tokens(codes) for group in self.groups]
+        return Cells(
+            np.where(observed, numbers, 0.0).astype(np.float32),
+            observed,
+            np.stack(tokens, axis=1)
+            if tokens
+            else np.zeros((len(table), 0), dtype=np.int64),
+            table.condition,
+        )
+
+    def free(
+        self, regenerate: BoolArray, *, target: bool
+    ) -> tuple[BoolArray, BoolArray]:
+        """Return which numbers and which tokens a mask over the features sets free.
+
+        A hole token is settled by any kept member, a flag token by nothing less than
+        all of its members: the rest is left to ``allowed``.
+        """
+        numbers = regenerate[:, self.schema.numeric]
+        codes = _code_mask(regenerate, self.schema)
+        if self.has_target_number:
+            extra = np.full((len(regenerate), 1), target)
+            numbers = np.concatenate([numbers, extra], axis=1)
+        tokens = [codes[:, group.columns].any(axis=1) for group in self.groups]
+        shape = (len(regenerate), len(self.groups))
+        return numbers, np.array(tokens, dtype=np.bool_).T.reshape(shape)
+
+    def allowed(
+        self, table: Table, regenerate: BoolArray, *, holes: bool, width: int
+    ) -> BoolArray:
+        """Return, padded to ``width``, which tokens each group of each row may get."""
+        codes, chosen = _codes(table), _code_mask(regenerate, self.schema)
+        allowed = np.zeros((len(table), len(self.groups), width), dtype=np.bool_)
+        for place, group in enumerate(self.groups):
+            fits = group.allowed(codes, chosen, holes=holes)
+            allowed[:, place, : group.n_tokens] = fits
+        return allowed
+
+    def decode(
+        self,
+        anchors: Table,
+        regenerate: BoolArray,
+        drawn: tuple[FloatArray, IntArray],
+        uniforms: FloatArray,
+    ) -> Table:
+        """Return the anchors with drawn cells in place of the regenerated ones."""
+        numbers = self.scaling.decode(drawn[0])
+        if self.has_target_number:
+            numbers = numbers[:, :-1]
+        codes = _codes(anchors)
+        chosen = _code_mask(regenerate, self.schema)
+        for place, group in enumerate(self.groups):
+            rows = np.flatnonzero(chosen[:, group.columns].any(axis=1))
+            codes[np.ix_(rows, group.columns)] = group.codes(
+                drawn[1][rows, place], uniforms[rows, place]
+            )
+        n_categorical = len(self.schema.categorical)
+        numbers = np.where(codes[:, n_categorical:] == 1, np.nan, numbers)
+        return anchors.redrawn(regenerate, numbers, codes[:, :n_categorical])
+
+    def decode_target(self, table: Table, drawn: FloatArray) -> Table:
+        """Return the table with its regression target drawn inside each row's bin."""
+        values = self.scaling.decode(drawn)[:, -1]
+        bins = table.condition
+        return table.with_target(
+            np.clip(values, self.target_low[bins], self.target_high[bins])
+        )
+
+
+def fit_encodings(
+    tables: Sequence[Table], config: DiffusionConfig
+) -> tuple[list[Encoding], Layout]:
+    """Fit one encoding per training table, with one layout for all of them.
+
+    Scales, vocabularies and patterns come from each table alone; only *which* columns
+    form a group is decided on all of them together.
+    """
+    union = tables[0] if len(tables) == 1 else concat(tables)
+    codes, schema = _codes(union), union.schema
+    flags = flag_groups(codes, _is_flag(codes, schema))
+    n_categorical = len(schema.categorical)
+    shared = [n_categorical + g for g in hole_groups(codes[:, n_categorical:] == 1)]
+    encodings = [_fit(table, flags, shared, config) for table in tables]
+    sizes = zip(*([g.n_tokens for g in e.groups] for e in encodings), strict=True)
+    first = encodings[0]
+    n_numbers = len(schema.numeric) + first.has_target_number
+    layout = Layout(n_numbers, tuple(max(s) for s in sizes), schema.n_conditions)
+    return encodings, layout
+
+
+def _fit(
+    table: Table,
+    flags: Sequence[IntArray],
+    shared_holes: Sequence[IntArray],
+    config: DiffusionConfig,
+) -> Encoding:
+    codes, schema = _codes(table), table.schema
+    grouped = {int(j) for group in flags for j in group}
+    groups: list[TokenGroup] = []
+    for j, position in enumerate(schema.categorical):
+        if j not in grouped:
+            n_levels = len(schema.features[position].levels)
+            words = Vocabulary.of(codes[:, j], n_levels, config.max_levels)
+            groups.append(SingleGroup(np.array([j]), words))
+    groups += [PatternGroup.of(codes, g, are_holes=False) for g in flags]
+    groups += [PatternGroup.of(codes, g, are_holes=True) for g in shared_holes]
+    counts = np.bincount(table.condition, minlength=schema.n_conditions)
+    low = high = np.zeros(0)
+    if schema.target is not None and schema.target.task == "regression":
+        low, high = _bin_ranges(table)
+    return Encoding(
+        schema,
+        Scaling.of(_numbers(table), config),
+        tuple(groups),
+        low,
+        high,
+        counts / counts.sum(),
+    )
+
+
+def _numbers(table: Table) -> FloatArray:
+    target = table.schema.target
+    if target is None or target.task == "classification":
+        return table.numeric
+    return np.column_stack([table.numeric, table.target_values])
+
+
+def _codes(table: Table) -> CodeArray:
+    holes = table.missing[:, table.schema.numeric] > 0
+    return np.concatenate([table.categorical, holes.astype(np.int32)], axis=1)
+
+
+def _code_mask(regenerate: BoolArray, schema: Schema) -> BoolArray:
+    positions = np.concatenate([schema.categorical, schema.numeric])
+    return np.asarray(regenerate[:, positions])
+
+
+def _is_flag(codes: CodeArray, schema: Schema) -> BoolArray:
+    is_flag = np.zeros(codes.shape[1], dtype=np.bool_)
+    for j, position in enumerate(schema.categorical):
+        column = schema.features[position]
+        truth = column.kind is Kind.BOOLEAN and len(column.levels) == 2
+        is_flag[j] = truth or column.levels == (0, 1)
+    return is_flag
+
+
+def _bin_ranges(table: Table) -> tuple[FloatArray, FloatArray]:
+    n_bins, values = table.schema.n_conditions, table.target_values
+    low, high = np.full(n_bins, np.inf), np.full(n_bins, -np.inf)
+    np.minimum.at(low, table.condition, values)
+    np.maximum.at(high, table.condition, values)
+    return low, high
