@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3 python3.13 python3.12 python3.11 python3.10 python
 JOBS ?= 2
+RESULTS := build/results
 
 # One thread for each test process: the networks are too small to share among cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check slow bench format clean
+.PHONY: help demo test check slow bench results format clean
 
 help:  ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -32,6 +33,17 @@ slow: $(VENV)/.installed-dev  ## run the tests that train for longer
 
 bench: $(VENV)/.installed-dev  ## measure speed and memory
 	$(BIN)/python benchmarks/backbone.py
+
+# Hours.  What is already measured is kept: remove $(RESULTS) to begin anew.  Tables
+# come from the folder that TABTAP_DATA names, or else from OpenML.
+results: $(VENV)/.installed-dev  ## measure everything and write docs/results
+	$(ONE_THREAD) $(BIN)/python benchmarks/backbone.py --out $(RESULTS)/speed.jsonl
+	$(ONE_THREAD) $(BIN)/python benchmarks/fidelity.py \
+	  --out $(RESULTS)/fidelity.jsonl
+	$(ONE_THREAD) $(BIN)/python benchmarks/usefulness.py --jobs $(JOBS) \
+	  --out $(RESULTS)/usefulness.jsonl
+	$(BIN)/python benchmarks/report.py --speed $(RESULTS)/speed.jsonl \
+	  --fidelity $(RESULTS)/fidelity.jsonl --usefulness $(RESULTS)/usefulness.jsonl
 
 format: $(VENV)/.installed-dev  ## rewrite the code in the house format
 	$(BIN)/ruff check --fix .

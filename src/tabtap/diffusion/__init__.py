@@ -4,12 +4,9 @@ Reads from: errors, config, table.  Read by: api, compare, loop.  Torch lives he
 """
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.backbone import (
-    Backbone,
-    BackboneStack,
-    fit_backbone,
-    fit_fold_backbones,
-)
+from tabtap.diffusion.backbone import Backbone, BackboneStack
+from tabtap.diffusion.fit import fit_backbone, fit_fold_backbones
+from tabtap.diffusion.loading import load_backbone, load_stack
 from tabtap.diffusion.train import TrainingObserver, TrainingProgress, TrainingRecord
 
 __all__ = [
@@ -21,4 +18,6 @@ __all__ = [
     "TrainingRecord",
     "fit_backbone",
     "fit_fold_backbones",
+    "load_backbone",
+    "load_stack",
 ]

@@ -2,9 +2,9 @@
 
 Reads from: errors.  Read by: diffusion.files.
 
-The file is a safetensors file; the JSON is the one entry of its metadata, so that equal
-content gives equal bytes.  A checksum covers arrays and JSON alike.  Nothing in the file
-can be executed.
+The file is a safetensors file; the JSON is the one entry of its metadata, so that
+equal content gives equal bytes.  A checksum covers arrays and JSON alike.  Nothing in
+the file can be executed.
 """
 
 from __future__ import annotations

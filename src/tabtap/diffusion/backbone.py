@@ -1,6 +1,7 @@
-"""The inpainter: learn a table, then draw rows or redraw chosen cells.
+"""The inpainter: draw rows of a learned table, or redraw chosen cells.
 
-Reads from: everything in ``tabtap.diffusion``.  Read by: api, compare, examples.
+Reads from: config, errors, table, diffusion.draw, encoding, files, train.
+Read by: diffusion.fit, diffusion.loading.
 
 A ``BackboneStack`` is several networks of one shape, each with rows of its own to learn
 from, trained and sampled together; a ``Backbone`` is one of them.
@@ -8,27 +9,25 @@ from, trained and sampled together; a ``Backbone`` is one of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion.denoiser import Denoiser
+from tabtap.diffusion.device import one_thread
 from tabtap.diffusion.draw import Request, draw
-from tabtap.diffusion.encoding import Encoding, Layout, fit_encodings
+from tabtap.diffusion.encoding import Encoding, Layout
+from tabtap.diffusion.files import save_stack
 from tabtap.diffusion.noise import SeedArray
-from tabtap.diffusion.train import TrainingObserver, TrainingRecord, train
+from tabtap.diffusion.train import TrainingRecord
 from tabtap.errors import UserInputError, bad_setting
 from tabtap.table.schema import BoolArray, IntArray, Schema
-from tabtap.table.table import NO_ROW, Table, blank
-
-_LEAST_ROWS = 2
+from tabtap.table.table import Table, blank
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +111,10 @@ class BackboneStack:
             _check_mask(rows, mask)
         return self._draw(anchors, regenerate, seeds, holes=holes, target=False)
 
+    def save(self, path: str | Path) -> None:
+        """Write all members to one file: arrays as safetensors, the rest as JSON."""
+        save_stack(self, path)
+
     def _draw(
         self,
         anchors: Sequence[Table],
@@ -124,7 +127,7 @@ class BackboneStack:
         rows = zip(self.encodings, anchors, regenerate, seeds, strict=True)
         requests = [Request(*row, holes=holes, target=target) for row in rows]
         denoiser = Denoiser(self.layout, self.config)
-        with _one_thread(self.weights.device):
+        with one_thread(self.weights.device):
             return draw(denoiser, self.weights, self.config, requests)
 
 
@@ -235,106 +238,7 @@ class Backbone:
 
     def save(self, path: str | Path) -> None:
         """Write the backbone to one file: weights as safetensors, the rest as JSON."""
-        from tabtap.diffusion.files import save_stack
-
-        save_stack(self.stack, path)
-
-
-def fit_backbone(
-    table: Table,
-    *,
-    rng: np.random.Generator,
-    config: DiffusionConfig | None = None,
-    observer: TrainingObserver | None = None,
-) -> Backbone:
-    """Learn a table.
-
-    Parameters
-    ----------
-    table : Table
-        The rows to learn.
-    rng : numpy.random.Generator
-        Source of first weights and training noise.
-    config : DiffusionConfig, optional
-        Settings; ``DiffusionConfig.paper()`` is TabDiff as published.
-    observer : TrainingObserver, optional
-        Told of progress.
-
-    Returns
-    -------
-    Backbone
-        Ready to draw rows; ``backbone.training.reason`` says why training ended.
-
-    Examples
-    --------
-    >>> from tabtap.datasets import load_penguins
-    >>> from tabtap.table import read_frame
-    >>> birds = read_frame(load_penguins(), target="species")
-    >>> backbone = fit_backbone(
-    ...     birds, rng=np.random.default_rng(0), config=DiffusionConfig(n_steps=20)
-    ... )
-    >>> len(backbone.sample(5, np.random.default_rng(1)))
-    5
-    """
-    return _fit([table], (NO_ROW,), rng, config, observer)[0]
-
-
-def fit_fold_backbones(
-    table: Table,
-    fold: IntArray,
-    *,
-    rng: np.random.Generator,
-    config: DiffusionConfig | None = None,
-    observer: TrainingObserver | None = None,
-) -> BackboneStack:
-    """Learn a table once for each fold, without the rows of that fold.
-
-    Parameters
-    ----------
-    table : Table
-        All rows.
-    fold : array of shape (n_rows,)
-        Fold number of each row, from 0.
-    rng, config, observer
-        As for ``fit_backbone``.
-
-    Returns
-    -------
-    BackboneStack
-        Member k has never seen fold k.  All are trained in one batched run.
-    """
-    fold = np.asarray(fold)
-    numbers = tuple(int(k) for k in np.unique(fold))
-    tables = [table.take(np.flatnonzero(fold != k)) for k in numbers]
-    return _fit(tables, numbers, rng, config, observer)
-
-
-def _fit(
-    tables: Sequence[Table],
-    unseen_folds: tuple[int, ...],
-    rng: np.random.Generator,
-    config: DiffusionConfig | None,
-    observer: TrainingObserver | None,
-) -> BackboneStack:
-    config = config or DiffusionConfig()
-    fewest = min(len(table) for table in tables)
-    if fewest < _LEAST_ROWS:
-        raise UserInputError(
-            f"A backbone was given {fewest} row(s) to learn from; it needs at least "
-            f"{_LEAST_ROWS}. Use fewer folds or more rows."
-        )
-    encodings, layout = fit_encodings(tables, config)
-    denoiser = Denoiser(layout, config)
-    device = _device(config.device)
-    generator = torch.Generator(device)
-    generator.manual_seed(int(rng.integers(2**63)))
-    pairs = zip(encodings, tables, strict=True)
-    cells = [encoding.cells(rows) for encoding, rows in pairs]
-    with _one_thread(device):
-        weights, record = train(denoiser, cells, config, generator, observer)
-    return BackboneStack(
-        config, layout, tuple(encodings), weights, record, unseen_folds
-    )
+        self.stack.save(path)
 
 
 def draw_seeds(n_rows: int, rng: np.random.Generator) -> SeedArray:
@@ -369,25 +273,3 @@ def _check_mask(anchors: Table, regenerate: BoolArray) -> None:
             f"must be boolean of shape {expected}: a row per anchor, a column per "
             "feature. Build it from anchors.missing.shape."
         )
-
-
-def _device(name: str) -> torch.device:
-    if name != "auto":
-        return torch.device(name)
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    if torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")
-
-
-@contextmanager
-def _one_thread(device: torch.device) -> Iterator[None]:
-    """Run on one thread: these products are too small to share, and waiting costs."""
-    before = torch.get_num_threads()
-    if device.type == "cpu":
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

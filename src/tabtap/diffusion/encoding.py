@@ -5,7 +5,8 @@ Read by: diffusion.train, diffusion.backbone, diffusion.files.
 
 Numbers are the numeric columns and, in regression, the target as the last one.
 Tokens are the groups of ``groups.py``.  The *code matrix* behind them has the
-categorical columns first, then one 0/1 column per numeric column: is it missing?
+categorical columns first, then the state of every numeric column: a common number,
+a hole, or one of the values it piles up on.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from tabtap.diffusion.groups import (
     SingleGroup,
     TokenGroup,
     flag_groups,
-    hole_groups,
+    state_groups,
 )
-from tabtap.diffusion.scaling import Scaling
+from tabtap.diffusion.scaling import Scaling, find_spikes
 from tabtap.table.schema import BoolArray, CodeArray, FloatArray, IntArray, Kind, Schema
 from tabtap.table.table import Table, concat
 from tabtap.table.vocabulary import Vocabulary
@@ -81,7 +82,7 @@ class Encoding:
         """Return a table's rows as the network sees them."""
         numbers = self.scaling.encode(_numbers(table))
         observed = ~np.isnan(numbers)
-        codes = _codes(table)
+        codes = self._codes(table)
         tokens = [group.tokens(codes) for group in self.groups]
         return Cells(
             np.where(observed, numbers, 0.0).astype(np.float32),
@@ -113,7 +114,7 @@ class Encoding:
         self, table: Table, regenerate: BoolArray, *, holes: bool, width: int
     ) -> BoolArray:
         """Return, padded to ``width``, which tokens each group of each row may get."""
-        codes, chosen = _codes(table), _code_mask(regenerate, self.schema)
+        codes, chosen = self._codes(table), _code_mask(regenerate, self.schema)
         allowed = np.zeros((len(table), len(self.groups), width), dtype=np.bool_)
         for place, group in enumerate(self.groups):
             fits = group.allowed(codes, chosen, holes=holes)
@@ -128,10 +129,7 @@ class Encoding:
         uniforms: FloatArray,
     ) -> Table:
         """Return the anchors with drawn cells in place of the regenerated ones."""
-        numbers = self.scaling.decode(drawn[0])
-        if self.has_target_number:
-            numbers = numbers[:, :-1]
-        codes = _codes(anchors)
+        codes = self._codes(anchors)
         chosen = _code_mask(regenerate, self.schema)
         for place, group in enumerate(self.groups):
             rows = np.flatnonzero(chosen[:, group.columns].any(axis=1))
@@ -139,8 +137,14 @@ class Encoding:
                 drawn[1][rows, place], uniforms[rows, place]
             )
         n_categorical = len(self.schema.categorical)
-        numbers = np.where(codes[:, n_categorical:] == 1, np.nan, numbers)
+        states = np.zeros(drawn[0].shape, dtype=np.int32)
+        states[:, : len(self.schema.numeric)] = codes[:, n_categorical:]
+        numbers = self.scaling.at_states(self.scaling.decode(drawn[0]), states)
+        numbers = numbers[:, : len(self.schema.numeric)]
         return anchors.redrawn(regenerate, numbers, codes[:, :n_categorical])
+
+    def _codes(self, table: Table) -> CodeArray:
+        return _codes(table, self.scaling.states(_numbers(table)))
 
     def decode_target(self, table: Table, drawn: FloatArray) -> Table:
         """Return the table with its regression target drawn inside each row's bin."""
@@ -160,11 +164,15 @@ def fit_encodings(
     form a group is decided on all of them together.
     """
     union = tables[0] if len(tables) == 1 else concat(tables)
-    codes, schema = _codes(union), union.schema
+    numbers, schema = _numbers(union), union.schema
+    spikes = find_spikes(numbers)
+    # The target is asked for: it has no states of its own.
+    spikes[:, len(schema.numeric) :] = np.nan
+    codes = _codes(union, Scaling.of(numbers, spikes, config).states(numbers))
     flags = flag_groups(codes, _is_flag(codes, schema))
     n_categorical = len(schema.categorical)
-    shared = [n_categorical + g for g in hole_groups(codes[:, n_categorical:] == 1)]
-    encodings = [_fit(table, flags, shared, config) for table in tables]
+    shared = [n_categorical + g for g in state_groups(codes[:, n_categorical:])]
+    encodings = [_fit(table, spikes, (flags, shared), config) for table in tables]
     sizes = zip(*([g.n_tokens for g in e.groups] for e in encodings), strict=True)
     first = encodings[0]
     n_numbers = len(schema.numeric) + first.has_target_number
@@ -174,11 +182,14 @@ def fit_encodings(
 
 def _fit(
     table: Table,
-    flags: Sequence[IntArray],
-    shared_holes: Sequence[IntArray],
+    spikes: FloatArray,
+    joint: tuple[Sequence[IntArray], Sequence[IntArray]],
     config: DiffusionConfig,
 ) -> Encoding:
-    codes, schema = _codes(table), table.schema
+    schema, (flags, shared_states) = table.schema, joint
+    numbers = _numbers(table)
+    scaling = Scaling.of(numbers, spikes, config)
+    codes = _codes(table, scaling.states(numbers))
     grouped = {int(j) for group in flags for j in group}
     groups: list[TokenGroup] = []
     for j, position in enumerate(schema.categorical):
@@ -186,15 +197,15 @@ def _fit(
             n_levels = len(schema.features[position].levels)
             words = Vocabulary.of(codes[:, j], n_levels, config.max_levels)
             groups.append(SingleGroup(np.array([j]), words))
-    groups += [PatternGroup.of(codes, g, are_holes=False) for g in flags]
-    groups += [PatternGroup.of(codes, g, are_holes=True) for g in shared_holes]
+    groups += [PatternGroup.of(codes, g, are_states=False) for g in flags]
+    groups += [PatternGroup.of(codes, g, are_states=True) for g in shared_states]
     counts = np.bincount(table.condition, minlength=schema.n_conditions)
     low = high = np.zeros(0)
     if schema.target is not None and schema.target.task == "regression":
         low, high = _bin_ranges(table)
     return Encoding(
         schema,
-        Scaling.of(_numbers(table), config),
+        scaling,
         tuple(groups),
         low,
         high,
@@ -209,9 +220,9 @@ def _numbers(table: Table) -> FloatArray:
     return np.column_stack([table.numeric, table.target_values])
 
 
-def _codes(table: Table) -> CodeArray:
-    holes = table.missing[:, table.schema.numeric] > 0
-    return np.concatenate([table.categorical, holes.astype(np.int32)], axis=1)
+def _codes(table: Table, states: CodeArray) -> CodeArray:
+    n_numeric = len(table.schema.numeric)
+    return np.concatenate([table.categorical, states[:, :n_numeric]], axis=1)
 
 
 def _code_mask(regenerate: BoolArray, schema: Schema) -> BoolArray:

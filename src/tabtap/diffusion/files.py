@@ -38,7 +38,7 @@ FORMAT_NAME = "tabtap-backbone"
 FORMAT_VERSION = 1
 """Raised whenever an older reader would misread what is written."""
 
-_SCALING = ("low", "high", "knots")
+_SCALING = ("low", "high", "knots", "spikes", "grid")
 _RANGES = ("target_low", "target_high", "weights")
 _WORDS = ("own", "rare", "rare_counts")
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
@@ -158,7 +158,7 @@ def _group_to_json(group: TokenGroup) -> dict[str, Any]:
             "has_missing": words.has_missing,
         }
     if isinstance(group, PatternGroup):
-        return {"kind": "pattern", "are_holes": group.are_holes}
+        return {"kind": "pattern", "are_states": group.are_states}
     raise TypeError(f"no way to save a {type(group).__name__}")
 
 
@@ -185,7 +185,7 @@ def _single(saved: Mapping[str, Any], arrays: _Arrays) -> TokenGroup:
 
 
 def _pattern(saved: Mapping[str, Any], arrays: _Arrays) -> TokenGroup:
-    return PatternGroup(arrays["columns"], arrays["patterns"], saved["are_holes"])
+    return PatternGroup(arrays["columns"], arrays["patterns"], saved["are_states"])
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any], _Arrays], TokenGroup]] = {

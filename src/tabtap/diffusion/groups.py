@@ -1,12 +1,12 @@
-"""Which cells are drawn as one token: single categories, flag groups, shared holes.
+"""Which cells are drawn as one token: single categories, flag groups, shared states.
 
-Reads from: table.  Read by: diffusion.encoding.
+Reads from: table, diffusion.scaling.  Read by: diffusion.encoding.
 
 Three kinds of group, one interface.  A category is a token by itself.  Flags of which
 no two are ever on together (a one-hot group) are one token, whose values are the
 patterns seen: flags drawn one by one break the pattern in some rows, and with it the
-link to the label.  Numeric columns that are missing in the same rows share one token
-that says whether they are.
+link to the label.  Numeric columns that are missing, or at a value they pile up on, in
+the same rows share one token that says so.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tabtap.diffusion.scaling import HOLE
 from tabtap.table.schema import BoolArray, CodeArray, FloatArray, IntArray
 from tabtap.table.vocabulary import MISSING, Vocabulary
 
@@ -83,15 +84,15 @@ class PatternGroup:
     patterns: CodeArray
     """Patterns seen in training, shape (n_patterns, n_columns)."""
 
-    are_holes: bool
-    """Whether a 1 in a pattern says that a number is missing."""
+    are_states: bool
+    """Whether these are states of numbers, so that a 1 is a hole."""
 
     @classmethod
     def of(
-        cls, codes: CodeArray, columns: IntArray, *, are_holes: bool
+        cls, codes: CodeArray, columns: IntArray, *, are_states: bool
     ) -> PatternGroup:
         """Return the group of the training rows."""
-        return cls(columns, np.unique(codes[:, columns], axis=0), are_holes)
+        return cls(columns, np.unique(codes[:, columns], axis=0), are_states)
 
     @property
     def n_tokens(self) -> int:
@@ -116,16 +117,23 @@ class PatternGroup:
     ) -> BoolArray:
         """Allow the patterns that agree with the cells that stay.
 
-        Where none agrees, every pattern is allowed: kept cells stay in any case.
+        Where none agrees, every pattern is allowed that makes no unwanted hole, or
+        every pattern if all do: kept cells stay in any case.
         """
         rows, chosen = codes[:, self.columns], regenerate[:, self.columns]
-        agrees = np.stack(
+        fits = np.stack(
             [(chosen | (rows == pattern)).all(axis=1) for pattern in self.patterns], 1
         )
-        if self.are_holes and not holes:
-            agrees &= ~(chosen[:, None] & (self.patterns == 1)).any(axis=2)
-        agrees[~agrees.any(axis=1)] = True
-        return np.column_stack([agrees, np.zeros(len(rows), dtype=np.bool_)])
+        if self.are_states and not holes:
+            full = ~(chosen[:, None] & (self.patterns == HOLE)).any(axis=2)
+            fits = _first_possible(fits & full, full)
+        fits = _first_possible(fits, np.ones_like(fits))
+        return np.column_stack([fits, np.zeros(len(rows), dtype=np.bool_)])
+
+
+def _first_possible(wanted: BoolArray, otherwise: BoolArray) -> BoolArray:
+    """Return each row of the first that allows anything, else that of the second."""
+    return np.where(wanted.any(axis=1, keepdims=True), wanted, otherwise)
 
 
 def flag_groups(codes: CodeArray, is_flag: BoolArray) -> list[IntArray]:
@@ -166,9 +174,9 @@ def flag_groups(codes: CodeArray, is_flag: BoolArray) -> list[IntArray]:
     return [np.array(members) for members, _ in groups if len(members) > 1]
 
 
-def hole_groups(is_missing: BoolArray) -> list[IntArray]:
-    """Group the columns that are missing in exactly the same rows; skip full ones."""
+def state_groups(states: CodeArray) -> list[IntArray]:
+    """Group the columns whose states agree in all rows; skip those without states."""
     by_rows: dict[bytes, list[int]] = {}
-    for j in np.flatnonzero(is_missing.any(axis=0)):
-        by_rows.setdefault(np.packbits(is_missing[:, j]).tobytes(), []).append(int(j))
+    for j in np.flatnonzero(states.any(axis=0)):
+        by_rows.setdefault(states[:, j].tobytes(), []).append(int(j))
     return [np.array(members) for members in by_rows.values()]

@@ -4,10 +4,15 @@ Reads from: config, table.  Read by: diffusion.encoding.
 
 Standard deviations are the default: with few rows a quantile map has nothing to
 interpolate between (DECISIONS.md).  The quantile-normal scale is TabDiff's.
+
+Real columns pile up on single values: zeros of what most rows do not have, a default
+somebody never changed.  A density cannot hit a point, so such a value, a *spike*, is a
+state of the cell, drawn as a token.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +20,18 @@ from scipy.special import ndtr, ndtri
 
 from tabtap.config import DiffusionConfig
 from tabtap.table.scale import NumberScale
-from tabtap.table.schema import FloatArray
+from tabtap.table.schema import CodeArray, FloatArray
+
+HOLE = 1
+"""State of a cell that has no number."""
+
+_SPIKE_SHARE = 0.1
+_SPIKE_ROWS = 5
+_SPIKE_EXCESS = 5
+_MAX_SPIKES = 8
+_MAX_GRID = 256
+_ROWS_PER_VALUE = 20
+"""A column whose values are met so often each has no others."""
 
 _MAX_KNOTS = 1000
 _TAIL = 1e-3
@@ -35,8 +51,17 @@ class Scaling:
     knots: FloatArray
     """Quantiles of each column, shape (n_knots, n_columns); no rows: standard scale."""
 
+    spikes: FloatArray
+    """Values a column piles up on, shape (most, n_columns); NaN where there is none."""
+
+    grid: FloatArray
+    """All values of a column that has few, ascending, then NaN; drawn numbers go to
+    the nearest.  Shape (most, n_columns)."""
+
     @classmethod
-    def of(cls, numbers: FloatArray, config: DiffusionConfig) -> Scaling:
+    def of(
+        cls, numbers: FloatArray, spikes: FloatArray, config: DiffusionConfig
+    ) -> Scaling:
         """Fit the scale on numbers with NaN where missing."""
         filled = _without_holes(numbers)
         low, high = np.quantile(filled, config.clip_quantiles, axis=0)
@@ -44,7 +69,22 @@ class Scaling:
         if config.scale == "quantile":
             n_knots = min(_MAX_KNOTS, max(10, len(filled) // 30))
             knots = np.quantile(filled, np.linspace(0, 1, n_knots), axis=0)
-        return cls(NumberScale.of(numbers), low, high, knots)
+        scale = NumberScale.of(numbers)
+        return cls(scale, low, high, knots, spikes, _columns_with_nan(filled, _few))
+
+    def states(self, numbers: FloatArray) -> CodeArray:
+        """Return 0 for a common number, 1 for a hole, 2 + k for spike k."""
+        states = np.isnan(numbers).astype(np.int32)
+        for k, spike in enumerate(self.spikes):
+            states[numbers == spike] = k + 2
+        return states
+
+    def at_states(self, numbers: FloatArray, states: CodeArray) -> FloatArray:
+        """Return numbers with holes and spikes put where the states say so."""
+        numbers = np.where(states == HOLE, np.nan, numbers)
+        for k, spike in enumerate(self.spikes):
+            numbers = np.where(states == k + 2, spike, numbers)
+        return numbers
 
     def encode(self, numbers: FloatArray) -> FloatArray:
         """Return numbers as the network sees them; NaN where missing."""
@@ -69,7 +109,56 @@ class Scaling:
             numbers = np.empty_like(scores)
             for j, (column, knots) in enumerate(columns):
                 numbers[:, j] = np.interp(ndtr(column), grid, knots)
-        return np.clip(numbers, self.low, self.high)
+        numbers = np.clip(numbers, self.low, self.high)
+        for j, grid in enumerate(self.grid.T):
+            known = grid[~np.isnan(grid)]
+            if len(known):
+                middle = (known[1:] + known[:-1]) / 2
+                numbers[:, j] = known[np.searchsorted(middle, numbers[:, j])]
+        return numbers
+
+
+def find_spikes(numbers: FloatArray) -> FloatArray:
+    """Find the values that columns pile up on.
+
+    A spike has a tenth of a column's rows, at least five, and five times as many as
+    the other values have on average.  A column has at most eight.
+
+    Examples
+    --------
+    >>> zero_inflated = np.r_[np.zeros(10), np.arange(1.0, 31.0)]
+    >>> find_spikes(zero_inflated[:, None])
+    array([[0.]])
+    """
+    return _columns_with_nan(numbers, _spikes)
+
+
+def _spikes(column: FloatArray) -> FloatArray:
+    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    often = counts >= max(_SPIKE_ROWS, _SPIKE_SHARE * counts.sum())
+    if often.all():
+        return values[:0]
+    # Where every value repeats, as on a coarse grid, repeating is nothing special.
+    often &= counts >= _SPIKE_EXCESS * counts[~often].mean()
+    kept = np.flatnonzero(often)[np.argsort(-counts[often], kind="stable")]
+    return np.sort(values[kept[:_MAX_SPIKES]])
+
+
+def _few(column: FloatArray) -> FloatArray:
+    values = np.unique(column)
+    few = len(values) <= min(_MAX_GRID, len(column) / _ROWS_PER_VALUE)
+    return values if few else values[:0]
+
+
+def _columns_with_nan(
+    numbers: FloatArray, find: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Return what is found in each column, as columns padded with NaN."""
+    found = [find(column) for column in numbers.T]
+    padded = np.full((max(map(len, found), default=0), len(found)), np.nan)
+    for j, values in enumerate(found):
+        padded[: len(values), j] = values
+    return padded
 
 
 def _without_holes(numbers: FloatArray) -> FloatArray:

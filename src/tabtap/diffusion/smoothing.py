@@ -19,8 +19,8 @@ from sklearn.covariance import ledoit_wolf
 
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 
-BANDWIDTH = 0.6
-"""Bandwidth for ``FEW_ROWS`` rows and fewer."""
+BANDWIDTH = 0.65
+"""Bandwidth for ``FEW_ROWS`` rows and fewer with very many numbers."""
 
 FEW_ROWS = 50
 _LEAST = 0.1
@@ -39,15 +39,21 @@ class Smoothing(NamedTuple):
     """Square root of the covariance within conditions."""
 
 
-def bandwidth_for(n_rows: int) -> float:
-    """Return the bandwidth for a table of so many rows.
+def bandwidth_for(n_rows: int, n_numbers: int) -> float:
+    """Return the bandwidth for a table of so many rows and numbers.
+
+    Few rows say little of a density over many numbers, so more numbers ask for more
+    smoothing, as in the usual rules for kernel density estimates.
 
     Examples
     --------
-    >>> [round(bandwidth_for(n), 2) for n in (20, 50, 200, 1000, 5000)]
-    [0.6, 0.6, 0.3, 0.13, 0.0]
+    >>> [round(bandwidth_for(n, 77), 2) for n in (20, 50, 200, 1000, 5000)]
+    [0.62, 0.62, 0.31, 0.14, 0.0]
+    >>> [round(bandwidth_for(50, n_numbers), 2) for n_numbers in (1, 3, 8, 30)]
+    [0.13, 0.28, 0.43, 0.57]
     """
-    bandwidth = BANDWIDTH * min(1.0, (FEW_ROWS / n_rows) ** 0.5)
+    bandwidth = BANDWIDTH * n_numbers / (n_numbers + 4)
+    bandwidth *= min(1.0, (FEW_ROWS / n_rows) ** 0.5)
     return bandwidth if bandwidth >= _LEAST else 0.0
 
 

@@ -183,7 +183,13 @@ def _run(
     while step < plan.n_steps:
         batch = _stack([member.draw(batch_size, generator) for member in rows])
         loss = _loss(denoiser, weights, batch, generator, config)
-        slopes = torch.autograd.grad(loss.sum(), list(weights.values()))
+        # Without numbers, or without groups, some weights have nothing to do.
+        slopes = torch.autograd.grad(
+            loss.sum(),
+            list(weights.values()),
+            allow_unused=True,
+            materialize_grads=True,
+        )
         for gradient, slope in zip(gradients.values(), slopes, strict=True):
             gradient.copy_(slope)
         # Each member's gradient is scaled to norm 1 where it is larger.
@@ -245,7 +251,7 @@ class _MemberRows:
 def _smoothing(cells: Cells, config: DiffusionConfig) -> Smoothing | None:
     bandwidth = config.smoothing
     if bandwidth is None:
-        bandwidth = bandwidth_for(len(cells.condition))
+        bandwidth = bandwidth_for(*cells.numbers.shape)
     if bandwidth == 0 or cells.numbers.shape[1] == 0:
         return None
     numbers = cells.numbers.astype(np.float64)

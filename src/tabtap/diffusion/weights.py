@@ -49,7 +49,7 @@ class WeightPlan:
             if name.endswith("gain"):
                 weight.fill_(1.0)
             elif not name.endswith("bias") and not name.startswith("last"):
-                reach = math.sqrt(3.0 / weight.shape[-2])
+                reach = math.sqrt(3.0 / max(1, weight.shape[-2]))
                 weight.uniform_(-reach, reach, generator=generator)
         return flat
 

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+
+from tabtap.config import DiffusionConfig
+from tabtap.diffusion.scaling import HOLE, Scaling, find_spikes
+
+
+def fit(numbers, **settings):
+    return Scaling.of(numbers, find_spikes(numbers), DiffusionConfig(**settings))
+
+
+@pytest.fixture
+def numbers():
+    rng = np.random.default_rng(0)
+    columns = [rng.normal(50, 9, 200), rng.lognormal(0, 2, 200), np.full(200, 4.0)]
+    made = np.column_stack(columns)
+    made[::7, 0] = np.nan
+    return made
+
+
+@pytest.fixture(params=["standard", "quantile"])
+def scaling(request, numbers):
+    return fit(numbers, scale=request.param)
+
+
+def test_real_numbers_survive_the_way_there_and_back(scaling, numbers):
+    back = scaling.decode(scaling.encode(numbers))
+
+    present = ~np.isnan(numbers)
+    spread = np.nanstd(numbers, axis=0).max()
+    # Knots of the quantile scale are apart: between them numbers are interpolated.
+    assert np.abs(back - numbers)[present].max() < 0.02 * spread
+
+
+def test_holes_stay_holes_and_nothing_else_becomes_one(scaling, numbers):
+    assert np.array_equal(np.isnan(scaling.encode(numbers)), np.isnan(numbers))
+
+
+def test_encoded_columns_are_of_the_size_the_network_expects(scaling, numbers):
+    encoded = scaling.encode(numbers)
+
+    assert np.abs(np.nanmean(encoded, axis=0)).max() < 0.1
+    assert (np.nanstd(encoded[:, :2], axis=0) > 0.8).all()
+    assert (np.nanstd(encoded[:, :2], axis=0) < 1.2).all()
+    assert np.allclose(encoded[:, 2], 0)
+
+
+def test_drawn_numbers_end_at_the_real_range(scaling, numbers):
+    far = scaling.decode(np.array([[-40.0] * 3, [40.0] * 3]))
+
+    assert np.allclose(far[0], np.nanmin(numbers, axis=0))
+    assert np.allclose(far[1], np.nanmax(numbers, axis=0))
+
+
+def test_the_range_can_be_narrowed_to_quantiles():
+    column = np.arange(101.0)[:, None]
+
+    scaling = fit(column, clip_quantiles=(0.01, 0.99))
+
+    assert scaling.decode(np.array([[-40.0], [40.0]])).ravel().tolist() == [1.0, 99.0]
+
+
+def test_the_quantile_scale_makes_a_skewed_column_normal(numbers):
+    scaling = fit(numbers, scale="quantile")
+
+    scores = scaling.encode(numbers)[:, 1]
+
+    # Its own third moment, in standard deviations, is above 5.
+    assert abs(np.mean(scores**3)) < 0.5
+
+
+def test_ties_share_the_middle_of_their_probabilities():
+    column = np.repeat([0.0, 1.0], 50)[:, None]
+
+    scores = fit(column, scale="quantile").encode(column)
+
+    # Half of the rows each: symmetric around 0.
+    assert np.allclose(scores[0], -scores[-1])
+    assert scores[0, 0] < -0.3
+
+
+def test_a_column_without_any_number_is_survived():
+    column = np.full((12, 1), np.nan)
+
+    scaling = fit(column)
+
+    assert np.isfinite(scaling.decode(np.zeros((1, 1)))).all()
+
+
+def test_a_value_that_a_column_piles_up_on_is_a_state():
+    # 30 zeros, which is more than a tenth; 4 fives, which are fewer than five rows.
+    column = np.r_[np.zeros(30), np.full(4, 5.0), np.linspace(1, 2, 60), np.nan]
+    scaling = fit(column[:, None])
+
+    states = scaling.states(column[:, None]).ravel()
+
+    assert scaling.spikes.tolist() == [[0.0]]
+    assert states.tolist() == [2] * 30 + [0] * 64 + [HOLE]
+
+
+def test_states_put_holes_and_spikes_where_they_say():
+    column = np.r_[np.zeros(30), np.linspace(1, 2, 60)][:, None]
+    drawn = np.array([[1.3], [1.3], [1.3]])
+
+    placed = fit(column).at_states(drawn, np.array([[0], [HOLE], [2]], dtype=np.int32))
+
+    np.testing.assert_array_equal(placed, [[1.3], [np.nan], [0.0]])
+
+
+def test_a_column_of_few_values_gets_no_others():
+    column = np.repeat([0.5, 1.0, 4.0], 40)[:, None]
+
+    drawn = fit(column).decode(np.linspace(-3, 3, 50)[:, None])
+
+    assert set(drawn.ravel()) == {0.5, 1.0, 4.0}
+
+
+def test_a_column_of_many_values_is_left_between_them():
+    column = np.arange(100.0)[:, None]
+
+    drawn = fit(column).decode(np.linspace(-1, 1, 50)[:, None])
+
+    assert (drawn % 1 != 0).mean() > 0.9
