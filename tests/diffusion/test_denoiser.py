@@ -7,7 +7,7 @@ from tabtap.diffusion.encoding import Layout
 from tabtap.diffusion.schedule import Level
 
 N_MEMBERS, N_ROWS = 2, 16
-LAYOUT = Layout(3, (4, 2), 5)
+LAYOUT = Layout(3, (4, 2), 0, 5)
 
 
 @pytest.fixture(params=["compact", "paper"])
@@ -99,7 +99,9 @@ def test_members_answer_for_themselves(scene):
 
 @pytest.mark.parametrize("size", ["compact", "paper"])
 @pytest.mark.parametrize(
-    "layout", [Layout(2, (), 1), Layout(0, (3,), 2)], ids=["numbers", "categories"]
+    "layout",
+    [Layout(2, (), 0, 1), Layout(0, (3,), 0, 2)],
+    ids=["numbers", "categories"],
 )
 def test_a_table_of_one_sort_of_column_is_enough(size, layout):
     denoiser = Denoiser(layout, DiffusionConfig(size=size, width=8, depth=1))
@@ -119,8 +121,8 @@ def test_a_table_of_one_sort_of_column_is_enough(size, layout):
 
 def test_the_paper_s_size_is_tabdiff_s():
     # Two blocks on either side of an MLP of 1,024 units; millions of weights.
-    paper = Denoiser(Layout(77, (), 8), DiffusionConfig.paper())
-    compact = Denoiser(Layout(77, (), 8), DiffusionConfig())
+    paper = Denoiser(Layout(77, (), 0, 8), DiffusionConfig.paper())
+    compact = Denoiser(Layout(77, (), 0, 8), DiffusionConfig())
 
     assert 5_000_000 < paper.plan.n_weights < 15_000_000
     assert compact.plan.n_weights < 500_000

@@ -38,7 +38,7 @@ class Ideal(Denoiser):
 def run(*, free_numbers=(True, True), chances=(0.2, 0.5, 0.3), **settings):
     """Draw rows of two numbers and a category around the anchors (1, 1, token 2)."""
     config = DiffusionConfig(n_sample_steps=30, **settings)
-    denoiser = Ideal(Layout(2, (3,), 1), config, chances)
+    denoiser = Ideal(Layout(2, (3,), 0, 1), config, chances)
     generator = torch.Generator().manual_seed(0)
     noise = (31, 1, N_ROWS, 2)
     job = Job(

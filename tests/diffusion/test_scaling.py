@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.scaling import HOLE, Scaling, find_spikes
+from tabtap.diffusion.scaling import HOLE, Scaling
 
 
 def fit(numbers, **settings):
-    return Scaling.of(numbers, find_spikes(numbers), DiffusionConfig(**settings))
+    return Scaling.of(numbers, DiffusionConfig(**settings))
 
 
 @pytest.fixture

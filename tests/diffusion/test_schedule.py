@@ -8,7 +8,7 @@ from tabtap.diffusion.encoding import Layout
 from tabtap.diffusion.schedule import FixedSchedule, LearnedSchedule, make_schedule
 from tabtap.diffusion.weights import WeightPlan
 
-LAYOUT = Layout(3, (4, 2, 5), 2)
+LAYOUT = Layout(3, (4, 2, 5), 0, 2)
 
 
 def make(kind, layout=LAYOUT, **settings):
@@ -109,7 +109,7 @@ def test_no_two_tokens_are_uncovered_together_while_there_are_events_enough():
 
 
 def test_many_tokens_share_a_bounded_number_of_events():
-    schedule, weights = make("fixed", layout=Layout(0, (2,) * 300, 1))
+    schedule, weights = make("fixed", layout=Layout(0, (2,) * 300, 0, 1))
     chance = torch.rand(1, 5, 300, generator=torch.Generator().manual_seed(0))
 
     event = schedule.uncovered_at(weights, torch.ones(1, 5, 300).bool(), chance)

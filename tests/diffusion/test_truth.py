@@ -185,10 +185,6 @@ def test_an_independent_column_keeps_its_marginal():
     assert abs(np.corrcoef(made, size)[0, 1]) < 0.1
 
 
-@pytest.mark.xfail(
-    reason="a hole's token is drawn when the number beside it is nearly settled, and "
-    "in training that number gave the hole away: half of the holes are lost"
-)
 def test_holes_appear_where_and_as_often_as_in_the_real_rows():
     rng = np.random.default_rng(0)
     ward = rng.choice(["a", "b"], 1000)
@@ -206,4 +202,4 @@ def test_holes_appear_where_and_as_often_as_in_the_real_rows():
         in_b = np.array(made.schema.features[0].levels)[made.cells[0]] == "b"
         hole = made.missing[:, 1] > 0
         assert hole[~in_b].mean() < 0.03
-        assert abs(hole[in_b].mean() - 0.3) < 0.08
+        assert abs(hole[in_b].mean() - 0.33) < 0.06  # 33 % in these rows

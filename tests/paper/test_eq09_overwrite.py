@@ -65,7 +65,7 @@ def run(request):
         depth=1,
     )
     generator = torch.Generator().manual_seed(0)
-    denoiser = Denoiser(Layout(N_NUMBERS, (), 1), config)
+    denoiser = Denoiser(Layout(N_NUMBERS, (), 0, 1), config)
     weights = denoiser.plan.initial(1, generator)
     weights += 0.1 * torch.randn(weights.shape, generator=generator)
     recording, job = Recording(denoiser), make_job(generator)

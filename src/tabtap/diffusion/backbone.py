@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from tabtap.diffusion.files import save_stack
 from tabtap.diffusion.noise import SeedArray
 from tabtap.diffusion.train import TrainingRecord
 from tabtap.errors import UserInputError, bad_setting
-from tabtap.table.schema import BoolArray, IntArray, Schema
+from tabtap.table.schema import BoolArray, Column, IntArray, Kind, Schema
 from tabtap.table.table import Table, blank
 
 
@@ -108,6 +109,7 @@ class BackboneStack:
     ) -> list[Table]:
         """Redraw chosen cells, with a seed given for every row."""
         for rows, mask in zip(anchors, regenerate, strict=True):
+            _check_schema(rows.schema, self.schema)
             _check_mask(rows, mask)
         return self._draw(anchors, regenerate, seeds, holes=holes, target=False)
 
@@ -263,6 +265,24 @@ def _blank_rows(encoding: Encoding, wanted: IntArray) -> Table:
         start = blank(encoding.schema, encoding.target_low[wanted])
         return start.with_target(encoding.target_low[wanted])
     return blank(encoding.schema, np.asarray(wanted, dtype=np.int64))
+
+
+def _check_schema(got: Schema, learned: Schema) -> None:
+    for mine, theirs in zip_longest(learned.features, got.features):
+        if _known(mine) != _known(theirs):
+            named = (mine or theirs).name
+            raise UserInputError(
+                f"The anchors' column {named!r} is not what this backbone learned: "
+                "name, kind or levels differ. Read both tables with one call of "
+                "read_frame and take rows from it."
+            )
+
+
+def _known(column: Column | None) -> object:
+    """Return what must agree; identifiers may differ, they are never modelled."""
+    if column is None or column.kind is Kind.IDENTIFIER:
+        return column and (column.name, column.kind)
+    return column.name, column.kind, column.levels
 
 
 def _check_mask(anchors: Table, regenerate: BoolArray) -> None:

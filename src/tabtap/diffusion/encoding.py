@@ -26,9 +26,9 @@ from tabtap.diffusion.groups import (
     flag_groups,
     state_groups,
 )
-from tabtap.diffusion.scaling import Scaling, find_spikes
+from tabtap.diffusion.scaling import Scaling
 from tabtap.table.schema import BoolArray, CodeArray, FloatArray, IntArray, Kind, Schema
-from tabtap.table.table import Table, concat
+from tabtap.table.table import Table
 from tabtap.table.vocabulary import Vocabulary
 
 
@@ -52,7 +52,13 @@ class Layout:
     """The sizes the network is built for; the same for all members of a stack."""
 
     n_numbers: int
+
     group_sizes: tuple[int, ...]
+    """Tokens of each group."""
+
+    n_states: int
+    """How many of the groups, the last ones, are states of numbers."""
+
     n_conditions: int
 
 
@@ -82,7 +88,7 @@ class Encoding:
         """Return a table's rows as the network sees them."""
         numbers = self.scaling.encode(_numbers(table))
         observed = ~np.isnan(numbers)
-        codes = self._codes(table)
+        codes = _codes(table, self.scaling)
         tokens = [group.tokens(codes) for group in self.groups]
         return Cells(
             np.where(observed, numbers, 0.0).astype(np.float32),
@@ -114,7 +120,7 @@ class Encoding:
         self, table: Table, regenerate: BoolArray, *, holes: bool, width: int
     ) -> BoolArray:
         """Return, padded to ``width``, which tokens each group of each row may get."""
-        codes, chosen = self._codes(table), _code_mask(regenerate, self.schema)
+        codes, chosen = _codes(table, self.scaling), _code_mask(regenerate, self.schema)
         allowed = np.zeros((len(table), len(self.groups), width), dtype=np.bool_)
         for place, group in enumerate(self.groups):
             fits = group.allowed(codes, chosen, holes=holes)
@@ -129,7 +135,7 @@ class Encoding:
         uniforms: FloatArray,
     ) -> Table:
         """Return the anchors with drawn cells in place of the regenerated ones."""
-        codes = self._codes(anchors)
+        codes = _codes(anchors, self.scaling)
         chosen = _code_mask(regenerate, self.schema)
         for place, group in enumerate(self.groups):
             rows = np.flatnonzero(chosen[:, group.columns].any(axis=1))
@@ -142,9 +148,6 @@ class Encoding:
         numbers = self.scaling.at_states(self.scaling.decode(drawn[0]), states)
         numbers = numbers[:, : len(self.schema.numeric)]
         return anchors.redrawn(regenerate, numbers, codes[:, :n_categorical])
-
-    def _codes(self, table: Table) -> CodeArray:
-        return _codes(table, self.scaling.states(_numbers(table)))
 
     def decode_target(self, table: Table, drawn: FloatArray) -> Table:
         """Return the table with its regression target drawn inside each row's bin."""
@@ -160,36 +163,41 @@ def fit_encodings(
 ) -> tuple[list[Encoding], Layout]:
     """Fit one encoding per training table, with one layout for all of them.
 
-    Scales, vocabularies and patterns come from each table alone; only *which* columns
-    form a group is decided on all of them together.
+    Scales, spikes, vocabularies and patterns come from each table alone; only *which*
+    columns form a group is decided on all of them together.
     """
-    union = tables[0] if len(tables) == 1 else concat(tables)
-    numbers, schema = _numbers(union), union.schema
-    spikes = find_spikes(numbers)
-    # The target is asked for: it has no states of its own.
-    spikes[:, len(schema.numeric) :] = np.nan
-    codes = _codes(union, Scaling.of(numbers, spikes, config).states(numbers))
-    flags = flag_groups(codes, _is_flag(codes, schema))
+    schema = tables[0].schema
+    scalings = [Scaling.of(_numbers(table), config) for table in tables]
+    codes = [
+        _codes(table, scaling) for table, scaling in zip(tables, scalings, strict=True)
+    ]
+    together = np.concatenate(codes)
     n_categorical = len(schema.categorical)
-    shared = [n_categorical + g for g in state_groups(codes[:, n_categorical:])]
-    encodings = [_fit(table, spikes, (flags, shared), config) for table in tables]
+    flags = flag_groups(together, _is_flag(together, schema))
+    states = [n_categorical + g for g in state_groups(together[:, n_categorical:])]
+    encodings = [
+        _fit(table, own, scaling, (flags, states), config)
+        for table, own, scaling in zip(tables, codes, scalings, strict=True)
+    ]
     sizes = zip(*([g.n_tokens for g in e.groups] for e in encodings), strict=True)
     first = encodings[0]
     n_numbers = len(schema.numeric) + first.has_target_number
-    layout = Layout(n_numbers, tuple(max(s) for s in sizes), schema.n_conditions)
-    return encodings, layout
+    return encodings, Layout(
+        n_numbers=n_numbers,
+        group_sizes=tuple(max(size) for size in sizes),
+        n_states=len(states),
+        n_conditions=schema.n_conditions,
+    )
 
 
 def _fit(
     table: Table,
-    spikes: FloatArray,
+    codes: CodeArray,
+    scaling: Scaling,
     joint: tuple[Sequence[IntArray], Sequence[IntArray]],
     config: DiffusionConfig,
 ) -> Encoding:
-    schema, (flags, shared_states) = table.schema, joint
-    numbers = _numbers(table)
-    scaling = Scaling.of(numbers, spikes, config)
-    codes = _codes(table, scaling.states(numbers))
+    schema, (flags, states) = table.schema, joint
     grouped = {int(j) for group in flags for j in group}
     groups: list[TokenGroup] = []
     for j, position in enumerate(schema.categorical):
@@ -198,7 +206,7 @@ def _fit(
             words = Vocabulary.of(codes[:, j], n_levels, config.max_levels)
             groups.append(SingleGroup(np.array([j]), words))
     groups += [PatternGroup.of(codes, g, are_states=False) for g in flags]
-    groups += [PatternGroup.of(codes, g, are_states=True) for g in shared_states]
+    groups += [PatternGroup.of(codes, g, are_states=True) for g in states]
     counts = np.bincount(table.condition, minlength=schema.n_conditions)
     low = high = np.zeros(0)
     if schema.target is not None and schema.target.task == "regression":
@@ -220,9 +228,10 @@ def _numbers(table: Table) -> FloatArray:
     return np.column_stack([table.numeric, table.target_values])
 
 
-def _codes(table: Table, states: CodeArray) -> CodeArray:
-    n_numeric = len(table.schema.numeric)
-    return np.concatenate([table.categorical, states[:, :n_numeric]], axis=1)
+def _codes(table: Table, scaling: Scaling) -> CodeArray:
+    # The target is asked for: it has no state of its own.
+    states = scaling.states(_numbers(table))[:, : len(table.schema.numeric)]
+    return np.concatenate([table.categorical, states], axis=1)
 
 
 def _code_mask(regenerate: BoolArray, schema: Schema) -> BoolArray:

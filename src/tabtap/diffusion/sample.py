@@ -135,7 +135,7 @@ class Sampler:
             return
         chance = torch.softmax(logits.masked_fill(~job.allowed, -torch.inf), dim=-1)
         upto = chance.cumsum(-1)
-        drawn = (upto < job.pick.unsqueeze(-1) * upto[..., -1:]).sum(-1)
+        drawn = (upto <= job.pick.unsqueeze(-1) * upto[..., -1:]).sum(-1)
         # Rounding may step past the last token that is allowed.
         drawn = torch.minimum(drawn, _last_true(job.allowed))
         kept = torch.where(job.free_tokens, drawn, job.tokens)

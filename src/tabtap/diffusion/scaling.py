@@ -59,9 +59,7 @@ class Scaling:
     the nearest.  Shape (most, n_columns)."""
 
     @classmethod
-    def of(
-        cls, numbers: FloatArray, spikes: FloatArray, config: DiffusionConfig
-    ) -> Scaling:
+    def of(cls, numbers: FloatArray, config: DiffusionConfig) -> Scaling:
         """Fit the scale on numbers with NaN where missing."""
         filled = _without_holes(numbers)
         low, high = np.quantile(filled, config.clip_quantiles, axis=0)
@@ -70,7 +68,8 @@ class Scaling:
             n_knots = min(_MAX_KNOTS, max(10, len(filled) // 30))
             knots = np.quantile(filled, np.linspace(0, 1, n_knots), axis=0)
         scale = NumberScale.of(numbers)
-        return cls(scale, low, high, knots, spikes, _columns_with_nan(filled, _few))
+        grid = _columns_with_nan(filled, _few)
+        return cls(scale, low, high, knots, find_spikes(numbers), grid)
 
     def states(self, numbers: FloatArray) -> CodeArray:
         """Return 0 for a common number, 1 for a hole, 2 + k for spike k."""

@@ -21,11 +21,12 @@ from torch import Tensor
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion.encoding import Layout
 
-_SIGMA_LOG_MEAN = -1.2
+_SIGMA_LOG_MEAN = -0.4
 _SIGMA_LOG_SPREAD = 1.2
 _GRID_POWER = 7.0
 _LEAST_TIME = 1e-3
 _MAX_EVENTS = 32
+"""Most events of either kind in one way back."""
 
 
 class Level(NamedTuple):
@@ -106,16 +107,20 @@ class FixedSchedule:
         return [*levels, Level(levels[-1].told, torch.zeros_like(levels[-1].sigma))]
 
     def events(self) -> list[int]:
-        """Spread one event per group, up to 32, over the last steps."""
+        """Settle the states of numbers in the first steps, categories in the last.
+
+        A hole or a spike must be decided before the number is drawn; a category fits
+        best when all else is there.
+        """
         n_steps = self._config.n_sample_steps
-        n_groups = len(self._layout.group_sizes)
         n_late = max(1, round(n_steps * self._config.category_phase))
-        if self._layout.n_numbers == 0:
-            n_late = n_steps
-        n_events = min(_MAX_EVENTS, n_groups)
+        n_early = max(1, n_steps - n_late) // 2 or 1
         counts = [0] * n_steps
-        for event in range(n_events):
-            counts[n_steps - n_late + event * n_late // n_events] += 1
+        n_states, n_others = self._event_counts()
+        for event in range(n_states):
+            counts[event * n_early // n_states] += 1
+        for event in range(n_others):
+            counts[n_steps - n_late + event * n_late // n_others] += 1
         return counts
 
     def uncovered_at(
@@ -126,11 +131,16 @@ class FixedSchedule:
         Two tokens uncovered together do not see each other, and may not fit.
         """
         del weights
-        n_events = sum(self.events())
-        rank = torch.where(free, chance, 2.0).argsort(-1).argsort(-1)
-        n_free = free.sum(-1, keepdim=True).clamp(min=1)
-        crowded = (rank * n_events).div(n_free, rounding_mode="floor")
-        return torch.where(n_free > n_events, crowded, rank + n_events - n_free)
+        n_states, n_others = self._event_counts()
+        first = free.shape[-1] - self._layout.n_states
+        states = _in_turn(free[..., first:], chance[..., first:], n_states)
+        others = _in_turn(free[..., :first], chance[..., :first], n_others)
+        return torch.cat([others + n_states, states], dim=-1)
+
+    def _event_counts(self) -> tuple[int, int]:
+        n_states = self._layout.n_states
+        n_others = len(self._layout.group_sizes) - n_states
+        return min(_MAX_EVENTS, n_states), min(_MAX_EVENTS, n_others)
 
 
 class LearnedSchedule:
@@ -200,3 +210,11 @@ def make_schedule(layout: Layout, config: DiffusionConfig) -> Schedule:
 
 def _level(sigma: Tensor) -> Level:
     return Level(torch.log(sigma) / 4, sigma)
+
+
+def _in_turn(free: Tensor, chance: Tensor, n_events: int) -> Tensor:
+    """Return the event of each free token, in random order."""
+    rank = torch.where(free, chance, 2.0).argsort(-1).argsort(-1)
+    n_free = free.sum(-1, keepdim=True).clamp(min=1)
+    crowded = (rank * n_events).div(n_free, rounding_mode="floor")
+    return torch.where(n_free > n_events, crowded, rank + n_events - n_free)
