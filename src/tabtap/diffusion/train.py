@@ -33,8 +33,8 @@ _HOLD_SHARE = 0.6
 
 _WINDOW = 200
 _CHECK_EVERY = 50
-_LEAST_GAIN = 0.005
-_PATIENCE = 300
+_LEAST_GAIN = 0.003
+_PATIENCE = 500
 """Converged when the mean loss of a window has not gained for so many steps."""
 
 _BETAS = (0.9, 0.99)
