@@ -40,6 +40,7 @@ def test_the_paper_s_settings_are_those_of_its_appendix():
     paper = DiffusionConfig.paper()
 
     assert paper.n_steps == 8000
+    assert not paper.early_stopping
     assert paper.learning_rate == 1e-3
     assert paper.batch_size == 4096
     assert paper.ema_decay == 0.997

@@ -45,6 +45,9 @@ class DiffusionConfig:
     batch_size: int | None = None
     """Rows per training step; None: 128 for small tables, more for large ones."""
 
+    early_stopping: bool = True
+    """Whether training ends before its last step once the loss has levelled off."""
+
     learning_rate: float = 2e-3
     """Highest step size of AdamW."""
 
@@ -98,6 +101,7 @@ class DiffusionConfig:
             width=1024,
             n_steps=8000,
             batch_size=4096,
+            early_stopping=False,
             learning_rate=1e-3,
             ema_decay=0.997,
             schedule="learned",

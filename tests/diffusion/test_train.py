@@ -75,17 +75,25 @@ def test_a_training_without_trouble_warns_of_nothing(mixed, quick):
     assert record.seconds > 0
 
 
-def test_training_stops_when_the_loss_has_levelled_off_and_says_so():
-    # One column of pure noise: there is nothing to learn after the first steps.
+def train_on_noise(**settings):
+    """One column of pure noise: there is nothing to learn after the first steps."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"dose": rng.normal(size=60), "label": np.resize([0, 1], 60)})
-    config = DiffusionConfig(
-        n_steps=3000, batch_size=64, width=8, depth=1, device="cpu"
-    )
+    config = DiffusionConfig(batch_size=64, width=8, depth=1, device="cpu", **settings)
+    return fit_backbone(read_frame(frame, "label"), rng=rng, config=config).training
 
-    record = fit_backbone(read_frame(frame, "label"), rng=rng, config=config).training
 
-    assert record.n_steps < 3000
+def test_training_takes_every_step_when_it_may_not_stop_early():
+    record = train_on_noise(n_steps=2000, early_stopping=False)
+
+    assert record.n_steps == 2000
+    assert "planned" in record.reason
+
+
+def test_training_stops_when_the_loss_has_levelled_off_and_says_so():
+    record = train_on_noise(n_steps=2000)
+
+    assert record.n_steps < 2000
     assert "levelled off" in record.reason
     assert str(record.n_steps) in record.reason
 

@@ -79,6 +79,7 @@ class _Plan:
 
     n_steps: int
     hold_until: int
+    early_stopping: bool
     converged: bool = False
     losses: list[float] = field(default_factory=list)
     best: float = math.inf
@@ -88,7 +89,8 @@ class _Plan:
         """Take note of a loss; end the holding when it has long not been better."""
         self.losses.append(loss)
         done = len(self.losses)
-        if done >= self.hold_until or done < _WINDOW or done % _CHECK_EVERY:
+        in_time = self.early_stopping and _WINDOW <= done < self.hold_until
+        if not in_time or done % _CHECK_EVERY:
             return
         recent = float(np.mean(self.losses[-_WINDOW:]))
         if recent < self.best * (1 - _LEAST_GAIN):
@@ -170,7 +172,7 @@ def _run(
     observer: TrainingObserver | None,
 ) -> tuple[Tensor, _Plan]:
     n_steps, batch_size = steps_for(max(len(m.condition) for m in members), config)
-    plan = _Plan(n_steps, math.ceil(_HOLD_SHARE * n_steps))
+    plan = _Plan(n_steps, math.ceil(_HOLD_SHARE * n_steps), config.early_stopping)
     flat = denoiser.plan.initial(len(members), generator)
     # Leaves that share the matrix's memory: slicing it inside the graph would write a
     # whole matrix of zeros for every layer on the way back.
