@@ -202,6 +202,8 @@ def _oversample(
     with warnings.catch_warnings():
         # More rows than the largest class is what is asked for here.
         warnings.filterwarnings("ignore", message="After over-sampling")
+        # imbalanced-learn 0.14 calls what SciPy 1.18 deprecates; nothing for a user.
+        warnings.filterwarnings("ignore", message=".*as of SciPy 1.18")
         sampler.set_params(sampling_strategy=strategy)
         made, made_label = sampler.fit_resample(points, label)
     return made[len(points) :], made_label[len(points) :]
