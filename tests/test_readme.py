@@ -50,3 +50,14 @@ def test_every_make_command_exists(command):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
 
     assert re.search(rf"^{command}:", makefile, re.MULTILINE)
+
+
+def test_its_figures_are_those_of_the_published_results():
+    page = (ROOT / "docs" / "results" / "backbone.md").read_text(encoding="utf-8")
+    means = re.findall(r"^\| mean of accuracies \|(.*)\|$", page, re.MULTILINE)
+    published = [re.findall(r"[\d.]+", line)[:5] for line in means]
+
+    shown = re.findall(r"^\| (?:20|50) \|(.*)\|$", README, re.MULTILINE)
+
+    assert [re.findall(r"[\d.]+", line) for line in shown] == published
+    assert len(published) == 2
