@@ -5,6 +5,7 @@ Reads from: errors.  Read by: diffusion, and whoever chooses settings.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,7 +68,7 @@ class DiffusionConfig:
     """Bandwidth, in [0, 1), of the smoothed table that is learned; None: by rows."""
 
     clip_quantiles: tuple[float, float] = (0.0, 1.0)
-    """Quantiles of the real column that drawn numbers are clipped to."""
+    """Quantiles of the real column between which drawn numbers stay."""
 
     n_sample_steps: int = 18
     """Steps of the reverse process, two network calls each."""
@@ -91,6 +92,7 @@ class DiffusionConfig:
     def __post_init__(self) -> None:
         self._check_choices()
         self._check_counts()
+        self._check_numbers()
         self._check_ranges()
 
     @classmethod
@@ -119,7 +121,9 @@ class DiffusionConfig:
         for name, accepted in _CHOICES.items():
             if getattr(self, name) not in accepted:
                 must = f"be one of {', '.join(map(repr, accepted))}"
-                raise bad_setting(name, getattr(self, name), must, "Check the word.")
+                raise bad_setting(
+                    name, getattr(self, name), must, f"Try {accepted[0]!r}."
+                )
 
     def _check_counts(self) -> None:
         for name, least, hint in (
@@ -131,8 +135,24 @@ class DiffusionConfig:
             ("max_levels", 2, 64),
         ):
             got = getattr(self, name)
-            if got is not None and got < least:
-                raise bad_setting(name, got, f"be at least {least}", f"Try {hint}.")
+            if got is None and name in ("n_steps", "batch_size"):
+                continue
+            whole = isinstance(got, int) and not isinstance(got, bool)
+            if not whole or got < least:
+                must = f"be a whole number, at least {least}"
+                raise bad_setting(name, got, must, f"Try {hint}.")
+
+    def _check_numbers(self) -> None:
+        for name in ("learning_rate", "ema_decay", "sigma_min", "sigma_max", "churn",
+                     "category_phase"):  # fmt: skip
+            got = getattr(self, name)
+            if not isinstance(got, (int, float)) or not math.isfinite(got):
+                raise bad_setting(name, got, "be a finite number", "Leave it out.")
+        pair = self.clip_quantiles
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise bad_setting(
+                "clip_quantiles", pair, "be a pair of numbers", "Try (0.01, 0.99)."
+            )
 
     def _check_ranges(self) -> None:
         low, high = self.clip_quantiles

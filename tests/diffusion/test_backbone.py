@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -57,7 +59,7 @@ def test_a_target_without_training_rows_is_refused(mixed, quick):
     ids=["too narrow", "not boolean", "flat"],
 )
 def test_a_mask_of_the_wrong_form_is_refused(backbone, mixed, mask):
-    with pytest.raises(UserInputError, match=r"must be boolean of shape \(48, 8\)"):
+    with pytest.raises(UserInputError, match=r"boolean array of shape \(48, 8\)"):
         backbone.inpaint(mixed, mask, np.random.default_rng(0))
 
 
@@ -136,3 +138,68 @@ def test_a_row_is_the_same_among_hundreds(mixed, content, size):
     for rows in (np.array([0]), np.array([699]), np.arange(100, 133)):
         alone = fitted.inpaint_seeded(anchors.take(rows), mask[rows], seeds[rows])
         assert content(alone) == content(together.take(rows))
+
+
+@pytest.mark.parametrize(
+    ("targets", "told"),
+    [
+        (["ill", "well"], "class codes: 0 for"),
+        ([0.5, 1.0], "class codes: 0 for"),
+        ([0, 1, 0], "one integer or 2"),
+        (7, "between 0 and"),
+    ],
+    ids=["labels", "floats", "wrong length", "no such code"],
+)
+def test_targets_that_are_no_codes_are_refused_with_the_codes(backbone, targets, told):
+    with pytest.raises(UserInputError, match=told):
+        backbone.sample(2, np.random.default_rng(0), targets=targets)
+
+
+@pytest.mark.parametrize("n_rows", [-1, 2.5, True])
+def test_a_number_of_rows_is_a_count(backbone, n_rows):
+    with pytest.raises(UserInputError, match="n_rows"):
+        backbone.sample(n_rows, np.random.default_rng(0))
+
+
+def test_a_seed_in_place_of_a_generator_is_refused_with_the_call(backbone, mixed):
+    with pytest.raises(UserInputError, match=r"default_rng\(0\)"):
+        backbone.inpaint(mixed, mixed.missing > 0, 0)
+
+
+def test_a_frame_in_place_of_anchors_is_refused_with_the_call(backbone):
+    with pytest.raises(UserInputError, match="read_frame"):
+        backbone.inpaint(pd.DataFrame({"a": [1]}), None, np.random.default_rng(0))
+
+
+def test_anchors_with_other_labels_are_refused(backbone, mixed):
+    target = mixed.schema.target
+    column = replace(target.column, levels=tuple(reversed(target.column.levels)))
+    schema = replace(mixed.schema, target=replace(target, column=column))
+    anchors = replace(mixed, schema=schema)
+
+    with pytest.raises(UserInputError, match="target is not the one"):
+        backbone.inpaint(anchors, anchors.missing > 0, np.random.default_rng(0))
+
+
+def test_anchors_of_a_class_without_training_rows_are_refused(mixed, quick):
+    one_class = mixed.take(np.flatnonzero(mixed.target == 0))
+    fitted = fit_backbone(one_class, rng=np.random.default_rng(0), config=quick)
+
+    with pytest.raises(UserInputError, match="has no training row"):
+        fitted.inpaint(mixed, mixed.missing > 0, np.random.default_rng(0))
+
+
+def test_holes_are_filled_by_a_backbone_that_has_never_seen_one(mixed, quick):
+    full = mixed.take(np.flatnonzero((mixed.missing == 0).all(axis=1)))
+    fitted = fit_backbone(full, rng=np.random.default_rng(0), config=quick)
+
+    filled = fitted.inpaint(mixed, mixed.missing > 0, np.random.default_rng(0))
+
+    assert (mixed.missing > 0).any()
+    assert (filled.missing == 0).all()
+
+
+def test_a_backbone_and_a_table_are_shown_in_one_line(backbone, mixed):
+    assert repr(backbone).startswith("Backbone(")
+    assert repr(mixed).startswith("Table(48 rows, 8 features")
+    assert max(len(repr(backbone)), len(repr(mixed))) < 100

@@ -1,12 +1,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from tabtap.diffusion import fit_backbone, fit_fold_backbones
 from tabtap.diffusion.files import _encoding_arrays
 from tabtap.errors import UserInputError
+from tabtap.table import read_frame, write_frame
 
 FOLD = np.arange(48) % 3
 CHANGED = 1
@@ -75,3 +77,36 @@ def test_too_few_rows_are_refused_with_the_way_out(mixed, quick):
         fit_fold_backbones(
             mixed.take(fold), fold, rng=np.random.default_rng(0), config=quick
         )
+
+
+@pytest.mark.parametrize(
+    "fold",
+    [
+        np.zeros(10, dtype=int),
+        np.resize([0.0, 1.0], 48),
+        np.resize([-1, 0], 48),
+        np.zeros(48, dtype=int),
+    ],
+    ids=["too short", "not integers", "negative", "a single fold"],
+)
+def test_folds_that_are_none_are_refused_with_the_function_that_makes_them(
+    mixed, quick, fold
+):
+    with pytest.raises(UserInputError, match=r"tabtap\.table\.split\.folds"):
+        fit_fold_backbones(mixed, fold, rng=np.random.default_rng(0), config=quick)
+
+
+def test_a_frame_in_place_of_a_table_is_refused_with_the_call():
+    with pytest.raises(UserInputError, match="read_frame"):
+        fit_backbone(pd.DataFrame({"a": [1]}), rng=np.random.default_rng(0))
+
+
+def test_a_table_without_anything_to_learn_is_learned_at_once():
+    frame = pd.DataFrame({"always": [5] * 20, "label": ["p", "q"] * 10})
+
+    backbone = fit_backbone(read_frame(frame, "label"), rng=np.random.default_rng(0))
+    drawn = write_frame(backbone.sample(4, np.random.default_rng(0), targets=1))
+
+    assert "nothing to learn" in backbone.training.reason
+    assert drawn.always.tolist() == [5] * 4
+    assert drawn.label.tolist() == ["q"] * 4

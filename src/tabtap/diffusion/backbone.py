@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,12 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from tabtap.config import DiffusionConfig
+from tabtap.diffusion.checks import (
+    check_anchors,
+    check_rng,
+    check_targets,
+    wanted_targets,
+)
 from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.device import one_thread
 from tabtap.diffusion.draw import Request, draw
@@ -26,8 +31,7 @@ from tabtap.diffusion.encoding import Encoding, Layout
 from tabtap.diffusion.files import save_stack
 from tabtap.diffusion.noise import SeedArray
 from tabtap.diffusion.train import TrainingRecord
-from tabtap.errors import UserInputError, bad_setting
-from tabtap.table.schema import BoolArray, Column, IntArray, Kind, Schema
+from tabtap.table.schema import BoolArray, IntArray, Schema
 from tabtap.table.table import Table, blank
 
 
@@ -96,6 +100,7 @@ class BackboneStack:
         holes: bool = True,
     ) -> list[Table]:
         """Redraw chosen cells with every member, one table of anchors for each."""
+        check_rng(rng)
         seeds = [draw_seeds(len(rows), rng) for rows in anchors]
         return self.inpaint_seeded(anchors, regenerate, seeds, holes=holes)
 
@@ -108,9 +113,10 @@ class BackboneStack:
         holes: bool = True,
     ) -> list[Table]:
         """Redraw chosen cells, with a seed given for every row."""
-        for rows, mask in zip(anchors, regenerate, strict=True):
-            _check_schema(rows.schema, self.schema)
-            _check_mask(rows, mask)
+        for rows, mask, encoding in zip(
+            anchors, regenerate, self.encodings, strict=True
+        ):
+            check_anchors(rows, mask, encoding)
         return self._draw(anchors, regenerate, seeds, holes=holes, target=False)
 
     def save(self, path: str | Path) -> None:
@@ -133,7 +139,7 @@ class BackboneStack:
             return draw(denoiser, self.weights, self.config, requests)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Backbone:
     """A model of one table's rows given their label; frozen once it is fitted.
 
@@ -141,6 +147,13 @@ class Backbone:
     """
 
     stack: BackboneStack
+
+    def __repr__(self) -> str:
+        layout = self.stack.layout
+        return (
+            f"Backbone({layout.n_numbers} numbers, {len(layout.group_sizes)} tokens, "
+            f"{layout.n_conditions} targets)"
+        )
 
     @property
     def schema(self) -> Schema:
@@ -185,11 +198,9 @@ class Backbone:
         UserInputError
             If a target has no training row.
         """
-        shares = self.stack.encodings[0].weights
-        if targets is None:
-            wanted = rng.choice(len(shares), size=n_rows, p=shares)
-        else:
-            wanted = np.broadcast_to(np.asarray(targets, dtype=np.int64), (n_rows,))
+        encoding = self.stack.encodings[0]
+        check_rng(rng)
+        wanted = wanted_targets(encoding, n_rows, targets, rng)
         return self.stack.sample([wanted], rng, holes=holes)[0]
 
     def inpaint(
@@ -249,47 +260,8 @@ def draw_seeds(n_rows: int, rng: np.random.Generator) -> SeedArray:
 
 
 def _blank_rows(encoding: Encoding, wanted: IntArray) -> Table:
-    n_conditions = len(encoding.weights)
-    outside = (wanted < 0) | (wanted >= n_conditions)
-    if outside.any():
-        got = int(wanted[outside][0])
-        must = f"lie between 0 and {n_conditions - 1}"
-        raise bad_setting("targets", got, must, "Pass class codes or target bins.")
-    unknown = encoding.weights[wanted] == 0
-    if unknown.any():
-        raise UserInputError(
-            f"Target {int(wanted[unknown][0])} has no training row, so nothing is "
-            "known of it. Ask for targets that the training rows have."
-        )
+    check_targets(encoding, wanted)
     if encoding.has_target_number:
         start = blank(encoding.schema, encoding.target_low[wanted])
         return start.with_target(encoding.target_low[wanted])
     return blank(encoding.schema, np.asarray(wanted, dtype=np.int64))
-
-
-def _check_schema(got: Schema, learned: Schema) -> None:
-    for mine, theirs in zip_longest(learned.features, got.features):
-        if _known(mine) != _known(theirs):
-            named = (mine or theirs).name
-            raise UserInputError(
-                f"The anchors' column {named!r} is not what this backbone learned: "
-                "name, kind or levels differ. Read both tables with one call of "
-                "read_frame and take rows from it."
-            )
-
-
-def _known(column: Column | None) -> object:
-    """Return what must agree; identifiers may differ, they are never modelled."""
-    if column is None or column.kind is Kind.IDENTIFIER:
-        return column and (column.name, column.kind)
-    return column.name, column.kind, column.levels
-
-
-def _check_mask(anchors: Table, regenerate: BoolArray) -> None:
-    expected = anchors.missing.shape
-    if regenerate.shape != expected or regenerate.dtype != np.bool_:
-        raise UserInputError(
-            f"regenerate has shape {regenerate.shape} and dtype {regenerate.dtype}; it "
-            f"must be boolean of shape {expected}: a row per anchor, a column per "
-            "feature. Build it from anchors.missing.shape."
-        )

@@ -26,7 +26,7 @@ from tabtap.diffusion.groups import (
     flag_groups,
     state_groups,
 )
-from tabtap.diffusion.scaling import Scaling
+from tabtap.diffusion.scaling import Scaling, fold_into
 from tabtap.table.schema import BoolArray, CodeArray, FloatArray, IntArray, Kind, Schema
 from tabtap.table.table import Table
 from tabtap.table.vocabulary import Vocabulary
@@ -137,12 +137,14 @@ class Encoding:
         """Return the anchors with drawn cells in place of the regenerated ones."""
         codes = _codes(anchors, self.scaling)
         chosen = _code_mask(regenerate, self.schema)
+        n_categorical = len(self.schema.categorical)
+        # A number of a column that has no states is a common one, whatever it was.
+        codes[:, n_categorical:][chosen[:, n_categorical:]] = 0
         for place, group in enumerate(self.groups):
             rows = np.flatnonzero(chosen[:, group.columns].any(axis=1))
             codes[np.ix_(rows, group.columns)] = group.codes(
                 drawn[1][rows, place], uniforms[rows, place]
             )
-        n_categorical = len(self.schema.categorical)
         states = np.zeros(drawn[0].shape, dtype=np.int32)
         states[:, : len(self.schema.numeric)] = codes[:, n_categorical:]
         numbers = self.scaling.at_states(self.scaling.decode(drawn[0]), states)
@@ -154,7 +156,7 @@ class Encoding:
         values = self.scaling.decode(drawn)[:, -1]
         bins = table.condition
         return table.with_target(
-            np.clip(values, self.target_low[bins], self.target_high[bins])
+            fold_into(values, self.target_low[bins], self.target_high[bins])
         )
 
 

@@ -13,11 +13,12 @@ import torch
 
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion.backbone import Backbone, BackboneStack
+from tabtap.diffusion.checks import check_folds, check_rng, check_table
 from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.device import choose_device, one_thread
 from tabtap.diffusion.encoding import fit_encodings
 from tabtap.diffusion.train import TrainingObserver, train
-from tabtap.errors import UserInputError
+from tabtap.errors import UserInputError, bad_setting
 from tabtap.table.schema import IntArray
 from tabtap.table.table import NO_ROW, Table
 
@@ -60,6 +61,7 @@ def fit_backbone(
     >>> len(backbone.sample(5, np.random.default_rng(1)))
     5
     """
+    check_table(table)
     return _fit([table], (NO_ROW,), rng, config, observer)[0]
 
 
@@ -87,7 +89,9 @@ def fit_fold_backbones(
     BackboneStack
         Member k has never seen fold k.  All are trained in one batched run.
     """
+    check_table(table)
     fold = np.asarray(fold)
+    check_folds(fold, len(table))
     numbers = tuple(int(k) for k in np.unique(fold))
     tables = [table.take(np.flatnonzero(fold != k)) for k in numbers]
     return _fit(tables, numbers, rng, config, observer)
@@ -100,7 +104,11 @@ def _fit(
     config: DiffusionConfig | None,
     observer: TrainingObserver | None,
 ) -> BackboneStack:
+    check_rng(rng)
     config = config or DiffusionConfig()
+    if not isinstance(config, DiffusionConfig):
+        must = "be a DiffusionConfig"
+        raise bad_setting("config", config, must, "Pass DiffusionConfig(n_steps=500).")
     fewest = min(len(table) for table in tables)
     if fewest < _LEAST_ROWS:
         raise UserInputError(

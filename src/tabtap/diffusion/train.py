@@ -123,6 +123,16 @@ def train(
     observer: TrainingObserver | None = None,
 ) -> tuple[Tensor, TrainingRecord]:
     """Train one network per member; return averaged weights and how it went."""
+    layout = denoiser.layout
+    if layout.n_numbers == 0 and not layout.group_sizes:
+        weights = denoiser.plan.initial(len(members), generator)
+        return weights, TrainingRecord(
+            n_steps=0,
+            loss=0.0,
+            reason="There is nothing to learn: no column has more than one value.",
+            n_restarts=0,
+            seconds=0.0,
+        )
     rate, started = config.learning_rate, time.perf_counter()
     for restart in range(_MAX_RESTARTS + 1):
         try:

@@ -29,7 +29,7 @@ NO_ROW = -1
 """In ``origin``: descends from no real row; in ``unseen_fold``: there is no fold."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Table:
     """Rows of one schema.  Frozen: every method returns a new table."""
 
@@ -52,6 +52,11 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.target)
+
+    def __repr__(self) -> str:
+        target = self.schema.target
+        named = "no target" if target is None else f"target {target.column.name!r}"
+        return f"Table({len(self)} rows, {len(self.schema.features)} features, {named})"
 
     @property
     def numeric(self) -> FloatArray:
