@@ -38,7 +38,7 @@ FORMAT_NAME = "tabtap-backbone"
 FORMAT_VERSION = 1
 """Raised whenever an older reader would misread what is written."""
 
-_SCALING = ("low", "high", "knots", "spikes", "grid")
+_SCALING = ("low", "high", "in_logs", "knots", "spikes", "grid")
 _RANGES = ("target_low", "target_high", "weights")
 _WORDS = ("own", "rare", "rare_counts")
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)

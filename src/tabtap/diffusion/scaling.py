@@ -20,7 +20,11 @@ from scipy.special import ndtr, ndtri
 
 from tabtap.config import DiffusionConfig
 from tabtap.table.scale import NumberScale
-from tabtap.table.schema import CodeArray, FloatArray
+from tabtap.table.schema import BoolArray, CodeArray, FloatArray
+
+_SKEWED = 2.0
+_QUARTILES_APART = 1.349
+"""Standard deviations between the quartiles of a normal column."""
 
 HOLE = 1
 """State of a cell that has no number."""
@@ -48,6 +52,9 @@ class Scaling:
     high: FloatArray
     """Drawn numbers stay in this range, in the column's own units."""
 
+    in_logs: BoolArray
+    """Columns that are positive and so skewed that their logarithm is scaled."""
+
     knots: FloatArray
     """Quantiles of each column, shape (n_knots, n_columns); no rows: standard scale."""
 
@@ -67,9 +74,10 @@ class Scaling:
         if config.scale == "quantile":
             n_knots = min(_MAX_KNOTS, max(10, len(filled) // 30))
             knots = np.quantile(filled, np.linspace(0, 1, n_knots), axis=0)
-        scale = NumberScale.of(numbers)
-        grid = _columns_with_nan(filled, _few)
-        return cls(scale, low, high, knots, find_spikes(numbers), grid)
+        in_logs = _are_skewed(filled)
+        scale = NumberScale.of(_logs(numbers, in_logs))
+        spikes, grid = find_spikes(numbers), _columns_with_nan(filled, _few)
+        return cls(scale, low, high, in_logs, knots, spikes, grid)
 
     def states(self, numbers: FloatArray) -> CodeArray:
         """Return 0 for a common number, 1 for a hole, 2 + k for spike k."""
@@ -88,7 +96,7 @@ class Scaling:
     def encode(self, numbers: FloatArray) -> FloatArray:
         """Return numbers as the network sees them; NaN where missing."""
         if not len(self.knots):
-            return self.scale.standardise(numbers)
+            return self.scale.standardise(_logs(numbers, self.in_logs))
         grid = np.linspace(_TAIL, 1 - _TAIL, len(self.knots))
         scores = np.empty_like(numbers)
         for j, knots in enumerate(self.knots.T):
@@ -110,12 +118,32 @@ class Scaling:
 
     def _restore(self, scores: FloatArray) -> FloatArray:
         if not len(self.knots):
-            return self.scale.restore(scores)
+            numbers = self.scale.restore(scores)
+            with np.errstate(over="ignore"):
+                return np.where(self.in_logs, np.exp(numbers), numbers)
         grid = np.linspace(_TAIL, 1 - _TAIL, len(self.knots))
         numbers = np.empty_like(scores)
         for j, knots in enumerate(self.knots.T):
             numbers[:, j] = np.interp(ndtr(scores[:, j]), grid, knots)
         return numbers
+
+
+def _are_skewed(filled: FloatArray) -> BoolArray:
+    """Find positive columns whose spread is mostly their tail's.
+
+    In standard deviations most rows of such a column are one point, and what is drawn
+    there is lost in the noise.
+    """
+    quarter, half, three = np.quantile(filled, [0.25, 0.5, 0.75], axis=0)
+    core = np.maximum(three - quarter, 0.1 * np.abs(half)) / _QUARTILES_APART
+    spread = NumberScale.of(filled).deviation
+    positive = (filled > 0).all(axis=0)
+    return np.asarray(positive & (spread > _SKEWED * core))
+
+
+def _logs(numbers: FloatArray, in_logs: BoolArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(in_logs, np.log(np.where(in_logs, numbers, 1.0)), numbers)
 
 
 def fold_into(numbers: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
