@@ -11,22 +11,24 @@ PYTHON_BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULT
 FOLDERS = re.findall(r"^    (\S+)/ {2,}\S", README, re.MULTILINE)
 
 
-def test_there_is_an_example_to_run():
-    assert len(PYTHON_BLOCKS) == 1
+def test_the_examples_run_one_after_the_other(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "readme"}
 
-
-@pytest.mark.parametrize("block", PYTHON_BLOCKS, ids=lambda block: block[:20])
-def test_the_example_runs_and_shows_rows(block, capsys):
-    lines_above = README[: README.index(block)].count("\n")
-    code = compile("\n" * lines_above + block, "README.md", "exec")
-
-    exec(code, {"__name__": "readme"})
+    for block in PYTHON_BLOCKS:
+        lines_above = README[: README.index(block)].count("\n")
+        exec(compile("\n" * lines_above + block, "README.md", "exec"), names)
 
     shown = capsys.readouterr().out
+    assert len(PYTHON_BLOCKS) == 2
     assert "bill_length_mm" in shown
+    assert "('Adelie', 'Chinstrap', 'Gentoo')" in shown
+    assert (names["filled"].missing == 0).all()
+    assert names["whole"].target.tolist() == [0, 0, 1, 1, 2, 2]
+    assert (tmp_path / "penguins.safetensors").is_file()
 
 
-def test_the_example_stays_within_ten_lines():
+def test_the_first_example_stays_within_ten_lines():
     statements = [line for line in PYTHON_BLOCKS[0].splitlines() if line.strip()]
 
     assert len(statements) <= 10
