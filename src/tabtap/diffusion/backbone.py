@@ -20,7 +20,6 @@ from torch import Tensor
 
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion.denoiser import Denoiser
-from tabtap.diffusion.device import one_thread
 from tabtap.diffusion.draw import Request, draw
 from tabtap.diffusion.encoding import Encoding, Layout
 from tabtap.diffusion.files import save_stack
@@ -29,6 +28,7 @@ from tabtap.diffusion.train import TrainingRecord
 from tabtap.errors import UserInputError, bad_setting
 from tabtap.table.schema import BoolArray, Column, IntArray, Kind, Schema
 from tabtap.table.table import Table, blank
+from tabtap.torch_device import one_thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
