@@ -12,7 +12,7 @@ import tabtap
 
 ROOT = Path(__file__).parents[1]
 LIGHT_MODULES = ["tabtap", "tabtap.errors", "tabtap.rng", "tabtap.datasets"]
-LIGHT_MODULES += ["tabtap.table"]
+LIGHT_MODULES += ["tabtap.table", "tabtap.stages", "tabtap.evaluate"]
 
 
 def read(name):

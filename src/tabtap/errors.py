@@ -24,12 +24,24 @@ class FileFormatError(UserInputError):
     """A saved file is damaged, foreign, or of a version this release cannot read."""
 
 
+class WeightsError(UserInputError):
+    """Weights are missing, damaged, or cannot be fetched or kept here."""
+
+
 class TapWarning(UserWarning):
     """Root of every warning: the run goes on with a result the user may not want."""
 
 
 class TrainingRestartWarning(TapWarning):
     """The training loss became NaN or infinite; training began again, more slowly."""
+
+
+class EvaluatorFallbackWarning(TapWarning):
+    """The best evaluator for this task is not at hand; a lesser one was taken."""
+
+
+class EvaluatorLimitWarning(TapWarning):
+    """A table is beyond what an evaluator reads; it answers from a part of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The paper's six classifiers and four regressors, trained and scored on tables.
 
-Reads from: errors, table, compare.encoding, compare.extras.  Read by: compare, study.
+Reads from: errors, table, evaluate.encoding, compare.extras.  Read by: compare, study.
 
 LightGBM's leaves need 20 rows, so below 40 training rows it predicts a constant; rows
 of any kind bring it back to life.  That is the paper's setting and is kept: compare
@@ -23,9 +23,9 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier
 
-from tabtap.compare.encoding import encode
 from tabtap.compare.extras import require
 from tabtap.errors import UserInputError
+from tabtap.evaluate.encoding import encode
 from tabtap.table.schema import FloatArray, IntArray, Task
 from tabtap.table.table import Table
 

@@ -1,6 +1,6 @@
 """SMOTE as the paper's rival uses it: any columns, few rows, and regression.
 
-Reads from: table, compare.controls, compare.encoding, compare.extras.  Read by:
+Reads from: table, compare.controls, evaluate.encoding, compare.extras.  Read by:
 compare, study, benchmarks.
 
 Appendix D.3.  Neighbours are found among standardised numbers.  A missing number is
@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from tabtap.compare.controls import copies, even_rows
-from tabtap.compare.encoding import (
+from tabtap.compare.extras import require
+from tabtap.evaluate.encoding import (
     coded_numbers,
     codes_of,
     levels_of,
     numbers_of,
 )
-from tabtap.compare.extras import require
 from tabtap.table.scale import NumberScale
 from tabtap.table.schema import CodeArray, FloatArray, IntArray
 from tabtap.table.split import allot

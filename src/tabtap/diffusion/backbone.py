@@ -25,7 +25,6 @@ from tabtap.diffusion.checks import (
     wanted_targets,
 )
 from tabtap.diffusion.denoiser import Denoiser
-from tabtap.diffusion.device import one_thread
 from tabtap.diffusion.draw import Request, draw
 from tabtap.diffusion.encoding import Encoding, Layout
 from tabtap.diffusion.files import save_stack
@@ -33,6 +32,7 @@ from tabtap.diffusion.noise import SeedArray
 from tabtap.diffusion.train import TrainingRecord
 from tabtap.table.schema import BoolArray, IntArray, Schema
 from tabtap.table.table import Table, blank
+from tabtap.torch_device import one_thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)

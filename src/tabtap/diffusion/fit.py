@@ -1,7 +1,7 @@
 """Learn a table, or the same table once for each fold.
 
-Reads from: config, errors, table, diffusion.backbone, denoiser, encoding, train.
-Read by: api, compare, examples.
+Reads from: config, errors, table, torch_device, diffusion.backbone, denoiser,
+encoding, train.  Read by: api, compare, examples.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tabtap.config import DiffusionConfig
 from tabtap.diffusion.backbone import Backbone, BackboneStack
 from tabtap.diffusion.checks import check_folds, check_rng, check_table
 from tabtap.diffusion.denoiser import Denoiser
-from tabtap.diffusion.device import choose_device, one_thread
 from tabtap.diffusion.encoding import fit_encodings
 from tabtap.diffusion.train import TrainingObserver, train
 from tabtap.errors import UserInputError, bad_setting
 from tabtap.table.schema import IntArray
 from tabtap.table.table import NO_ROW, Table
+from tabtap.torch_device import choose_device, one_thread
 
 _LEAST_ROWS = 2
 

@@ -1,6 +1,6 @@
 """Saved backbones brought back, on this machine's device.
 
-Reads from: errors, diffusion.backbone, device, files.  Read by: api, compare.
+Reads from: errors, torch_device, diffusion.backbone, files.  Read by: api, compare.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tabtap.diffusion.backbone import Backbone, BackboneStack
-from tabtap.diffusion.device import choose_device
 from tabtap.diffusion.files import read_stack
 from tabtap.errors import UserInputError
+from tabtap.torch_device import choose_device
 
 
 def load_backbone(path: str | Path, *, device: str = "auto") -> Backbone:

@@ -1,6 +1,6 @@
 """Tables as matrices: standardised numbers and one-hot categories.
 
-Reads from: table.  Read by: compare.predictors, compare.smote.
+Reads from: table.  Read by: evaluate.fitting, compare.predictors, compare.smote.
 
 Everything is fitted on the training rows, so no test row leaks into a scale.  A column
 of numbers that is *generated* as a category (a 0/1 flag, a few-valued integer) is
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -97,11 +98,17 @@ def _encode_numbers(views: list[FloatArray]) -> list[FloatArray]:
     scale = make_pipeline(
         SimpleImputer(strategy="mean", keep_empty_features=True), StandardScaler()
     ).fit(tame[0])
-    return [np.asarray(scale.transform(view)) for view in tame]
+    return [_transformed(scale, view) for view in tame]
 
 
 def _encode_categories(views: list[CodeArray]) -> list[FloatArray]:
     if views[0].shape[1] == 0:
         return [view.astype(np.float64) for view in views]
     levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(views[0])
-    return [np.asarray(levels.transform(view)) for view in views]
+    return [_transformed(levels, view) for view in views]
+
+
+def _transformed(fitted: BaseEstimator, view: FloatArray | CodeArray) -> FloatArray:
+    if len(view) == 0:  # scikit-learn refuses a matrix without rows
+        return np.empty((0, len(fitted.get_feature_names_out())))
+    return np.asarray(fitted.transform(view))

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from tabtap.diffusion.device import choose_device, one_thread
 from tabtap.errors import UserInputError
+from tabtap.torch_device import choose_device, fast_bfloat16, one_thread
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,23 @@ def test_threads_are_as_many_as_before_even_after_an_error():
 
     assert (inside, torch.get_num_threads()) == ([1], 2)
     torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    "name", ["_is_amx_tile_supported", "_is_avx512_bf16_supported"]
+)
+def test_bfloat16_is_fast_on_a_cpu_that_has_it(monkeypatch, name):
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", bool, raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", bool, raising=False)
+    without = fast_bfloat16(cpu)
+    monkeypatch.setattr(torch.cpu, name, lambda: True, raising=False)
+
+    assert (without, fast_bfloat16(cpu)) == (False, True)
+
+
+@pytest.mark.parametrize(("capability", "fast"), [((7, 5), False), ((8, 0), True)])
+def test_bfloat16_is_fast_on_gpus_from_ampere_on(monkeypatch, capability, fast):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+
+    assert fast_bfloat16(torch.device("cuda")) is fast

@@ -1,6 +1,6 @@
 """Which device the networks run on, and with how many threads.
 
-Reads from: errors.  Read by: diffusion.backbone, diffusion.fit, diffusion.loading.
+Reads from: errors.  Read by: diffusion, evaluate.
 """
 
 from __future__ import annotations
@@ -40,6 +40,18 @@ def one_thread(device: torch.device) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def fast_bfloat16(device: torch.device) -> bool:
+    """Tell whether bfloat16 products are native on a device, not emulated."""
+    if device.type == "cuda":
+        # Ampere was the first.
+        return torch.cuda.get_device_capability(device) >= (8, 0)
+    if device.type != "cpu":
+        return False
+    # Older torch does not tell; float32 is right everywhere.
+    questions = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    return any(getattr(torch.cpu, name, lambda: False)() for name in questions)
 
 
 def _named_device(name: str) -> torch.device:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tabtap.compare.encoding import encode
+from tabtap.evaluate.encoding import encode
 
 
 def test_numbers_are_standardised_by_the_training_rows(build_table):
@@ -80,3 +80,11 @@ def test_categories_whose_values_are_numbers_are_read_as_numbers(
 
     # The missing cell takes the mean, so the deviation is that of (-1, 1, 0).
     assert seen.ravel() == pytest.approx(np.array([-1.0, 1.0, 0.0]) * np.sqrt(1.5))
+
+
+def test_a_table_without_rows_has_the_columns_of_the_training_rows(build_table):
+    train = build_table([0, 1], [1.0, 3.0], np.array([0, 1]))
+
+    _, (nothing,) = encode(train, [train.empty()])
+
+    assert nothing.shape == (0, 3)

@@ -1,0 +1,183 @@
+"""The user's own yardstick: any scikit-learn scorer, or a loss, on predictions.
+
+Reads from: errors, domain, table, evaluate.panel.  Read by: api, report.
+
+One number per query is worth more than one per fold (its error bar is tighter), so what
+can be told apart query by query is.  Larger is better, always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from tabtap.domain import (
+    ClassPrediction,
+    LearnerPrediction,
+    Prediction,
+    ValuePrediction,
+)
+from tabtap.errors import UserInputError, bad_setting
+from tabtap.evaluate.panel import PanelPrediction
+from tabtap.evaluate.scorer_view import as_estimator, as_truth
+from tabtap.table.schema import FloatArray
+from tabtap.table.table import Table
+
+Judge = Callable[[LearnerPrediction, Table], Any]
+"""Gives an array of one score per query, or a single number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Turns a prediction and its queries into scores; larger is better."""
+
+    name: str
+
+    judge: Judge
+
+    def score(self, prediction: Prediction, queries: Table) -> FloatArray:
+        """Score one fold.
+
+        Parameters
+        ----------
+        prediction : Prediction
+            A learner's, or a panel's: then each member is scored and the mean taken.
+        queries : Table
+            The rows it is about, whose targets are now read.
+
+        Returns
+        -------
+        array of shape (n_queries,) or (1,)
+            One score per query where the metric is a mean over rows; otherwise one for
+            the fold (an area under a curve, an F score, a correlation).
+        """
+        if isinstance(prediction, PanelPrediction):
+            parts = [self.score(part, queries) for part in prediction.members.values()]
+            return np.asarray(np.mean(parts, axis=0))
+        if not isinstance(prediction, (ClassPrediction, ValuePrediction)):
+            raise UserInputError(
+                f"{self.name} cannot score a {type(prediction).__name__}. Pass a "
+                "ClassPrediction, a ValuePrediction or a panel's."
+            )
+        return np.atleast_1d(np.asarray(self.judge(prediction, queries), np.float64))
+
+
+def metric_of(scoring: str | Callable[..., Any] = "score") -> Metric:
+    """Return the metric that a name or a scikit-learn scorer stands for.
+
+    Parameters
+    ----------
+    scoring : str or callable, default="score"
+        ``"score"``, the bounded score of predictions; ``"loss"``, minus their loss; the
+        name of any scikit-learn scorer; or a callable ``scorer(estimator, X, y)``.
+        A scorer sees labels and targets as the user gave them, and no features.
+
+    Returns
+    -------
+    Metric
+        Per query for the two of tabtap, accuracy, neg_log_loss,
+        neg_mean_squared_error and neg_mean_absolute_error; per fold for all others.
+
+    Raises
+    ------
+    UserInputError
+        If no scorer has that name.
+
+    Examples
+    --------
+    >>> metric_of("accuracy").name
+    'accuracy'
+    """
+    if callable(scoring):
+        return Metric(getattr(scoring, "__name__", str(scoring)), _scorer(scoring))
+    if scoring in _PER_QUERY:
+        return Metric(scoring, _PER_QUERY[scoring])
+    if scoring not in get_scorer_names():
+        raise bad_setting(
+            "scoring",
+            scoring,
+            "be 'score', 'loss', a scikit-learn scorer or the name of one",
+            "sklearn.metrics.get_scorer_names() lists them.",
+        )
+    return Metric(scoring, _scorer(get_scorer(scoring)))
+
+
+def metric_of_loss(loss: Callable[[Any, Any], Any], name: str | None = None) -> Metric:
+    """Return the metric of a loss, which is the smaller the better.
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(truth, predicted)``: class codes and probabilities of shape
+        (n_queries, n_classes), or true and predicted target in their own units.  It
+        returns one loss per query, or one number for all.
+    name : str, optional
+        What it is reported by.  Default: the function's name.
+    """
+
+    def judge(prediction: LearnerPrediction, queries: Table) -> FloatArray:
+        if isinstance(prediction, ClassPrediction):
+            codes = queries.target.astype(np.int64)
+            return -np.asarray(loss(codes, prediction.probabilities))
+        return -np.asarray(loss(queries.target_values, prediction.mean))
+
+    return Metric(name or str(getattr(loss, "__name__", "loss")), judge)
+
+
+def _scorer(scorer: Callable[..., Any]) -> Judge:
+    def judge(prediction: LearnerPrediction, queries: Table) -> float:
+        rows = np.arange(len(queries))[:, None]
+        estimator = as_estimator(prediction, queries.schema)
+        return float(scorer(estimator, rows, as_truth(queries)))
+
+    return judge
+
+
+def _accuracy(prediction: LearnerPrediction, queries: Table) -> FloatArray:
+    # The first of several equally likely labels, as every scikit-learn classifier.
+    chosen = _classes("accuracy", prediction).probabilities.argmax(axis=1)
+    return np.asarray(chosen == queries.target, dtype=np.float64)
+
+
+def _log_likelihood(prediction: LearnerPrediction, queries: Table) -> FloatArray:
+    likely = _classes("neg_log_loss", prediction).of_label(queries)
+    return np.asarray(np.log(np.clip(likely, np.finfo(np.float64).eps, 1.0)))
+
+
+def _squared_error(prediction: LearnerPrediction, queries: Table) -> FloatArray:
+    mean = _values("neg_mean_squared_error", prediction).mean
+    return np.asarray(-((mean - queries.target_values) ** 2))
+
+
+def _absolute_error(prediction: LearnerPrediction, queries: Table) -> FloatArray:
+    mean = _values("neg_mean_absolute_error", prediction).mean
+    return np.asarray(-np.abs(mean - queries.target_values))
+
+
+def _classes(name: str, prediction: LearnerPrediction) -> ClassPrediction:
+    if isinstance(prediction, ClassPrediction):
+        return prediction
+    raise UserInputError(f"{name} scores labels. For numbers try 'r2' or 'score'.")
+
+
+def _values(name: str, prediction: LearnerPrediction) -> ValuePrediction:
+    if isinstance(prediction, ValuePrediction):
+        return prediction
+    raise UserInputError(f"{name} scores numbers. For labels try 'accuracy'.")
+
+
+_PER_QUERY: Mapping[str, Judge] = MappingProxyType(
+    {
+        "score": lambda prediction, queries: prediction.scores(queries),
+        "loss": lambda prediction, queries: -prediction.losses(queries),
+        "accuracy": _accuracy,
+        "neg_log_loss": _log_likelihood,
+        "neg_mean_squared_error": _squared_error,
+        "neg_mean_absolute_error": _absolute_error,
+    }
+)

@@ -1,0 +1,113 @@
+import warnings
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from tabtap.errors import EvaluatorFallbackWarning, UserInputError
+from tabtap.evaluate import HoldoutEvaluator, choose_evaluator, weights
+from tabtap.evaluate.choose import Candidate, pick
+
+
+def candidate(name, **known):
+    known.setdefault("reason", "it is there")
+    return Candidate(name, lambda _: HoldoutEvaluator(), **known)
+
+
+BEST = candidate("best", absent=lambda: "its weights are not here.")
+CLOSED = candidate("closed", is_open=False)
+PLAIN = candidate("plain")
+
+
+def test_the_first_that_can_be_used_is_chosen_without_a_warning():
+    chosen = pick([PLAIN, BEST], task="regression", license_policy="open")
+
+    assert chosen.why == "plain: it is there."
+
+
+def test_passing_over_a_better_one_is_announced():
+    with pytest.warns(EvaluatorFallbackWarning, match="Falling back to plain"):
+        chosen = pick([BEST, PLAIN], task="regression", license_policy="open")
+
+    assert "best was passed over: its weights are not here." in chosen.why
+
+
+def test_weights_that_are_not_open_are_never_chosen_unasked():
+    chosen = pick([CLOSED, PLAIN], task="regression", license_policy="open")
+
+    assert chosen.why.startswith("plain:")
+    assert "closed is not free for every use" in chosen.why
+
+
+def test_weights_that_are_not_open_are_chosen_where_any_licence_will_do():
+    chosen = pick([CLOSED, PLAIN], task="regression", license_policy="any")
+
+    assert chosen.why.startswith("closed:")
+
+
+def test_what_does_another_task_or_waits_to_be_asked_is_left_out():
+    other = candidate("other", tasks=("classification",))
+    shy = candidate("shy", automatic=False)
+
+    chosen = pick([other, shy, PLAIN], task="regression", license_policy="open")
+
+    assert chosen.why.startswith("plain:")
+
+
+def test_where_nothing_can_be_used_the_reasons_are_given():
+    with pytest.raises(UserInputError, match=r"best was passed over.*closed is not"):
+        pick([BEST, CLOSED], task="regression", license_policy="open")
+
+
+@pytest.mark.parametrize("name", ["ensemble", "holdout", "panel"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_names_give_the_evaluators_that_fit(name, task):
+    chosen = choose_evaluator(name, task=task, n_jobs=2)
+
+    assert chosen.evaluator.name == name
+    assert chosen.evaluator.n_jobs == 2
+    assert chosen.why == f"{name}: asked for by name."
+
+
+def test_an_estimator_is_wrapped_and_an_evaluator_is_taken_as_it_is():
+    own = HoldoutEvaluator()
+
+    wrapped = choose_evaluator(LogisticRegression(), task="classification")
+
+    assert wrapped.evaluator.name == "LogisticRegression"
+    assert choose_evaluator(own, task="classification").evaluator is own
+
+
+def test_without_weights_auto_falls_back_aloud_and_says_how_to_get_them(monkeypatch):
+    monkeypatch.setattr(weights, "weights_path", lambda _: None)
+
+    with pytest.warns(EvaluatorFallbackWarning, match="fetch_weights") as caught:
+        chosen = choose_evaluator(task="classification")
+
+    assert chosen.evaluator.name == "ensemble"
+    assert caught[0].filename == __file__
+
+
+def test_auto_for_regression_needs_no_fallback():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chosen = choose_evaluator("auto", task="regression")
+
+    assert chosen.evaluator.name == "ensemble"
+
+
+def test_tabpfn_v1_by_name_is_refused_without_weights_or_for_regression(monkeypatch):
+    monkeypatch.setattr(weights, "weights_path", lambda _: None)
+
+    with pytest.raises(
+        UserInputError, match=r"tabpfn-v1 cannot be used.*fetch_weights"
+    ):
+        choose_evaluator("tabpfn-v1", task="classification")
+    with pytest.raises(UserInputError, match="tabpfn-v1 does classification, but"):
+        choose_evaluator("tabpfn-v1", task="regression")
+
+
+def test_unknown_names_and_policies_are_refused():
+    with pytest.raises(UserInputError, match="evaluator='tabfpn' is not usable"):
+        choose_evaluator("tabfpn", task="regression")
+    with pytest.raises(UserInputError, match="license_policy='free' is not usable"):
+        choose_evaluator("auto", task="regression", license_policy="free")
