@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
 
-from tabtap.errors import UserInputError
+from tabtap.errors import BadTableError, UserInputError
 from tabtap.table import read_frame, write_frame, write_target
 
 bounded = settings(
@@ -206,3 +206,19 @@ def test_a_target_inside_the_frame_can_also_be_written_alone():
     target = write_target(read_frame(frame, "y"))
 
     pd.testing.assert_series_equal(target, frame["y"])
+
+
+def test_a_target_with_the_frame_s_row_labels_in_another_order_is_refused():
+    frame = pd.DataFrame({"a": np.arange(12.0)}, index=list("abcdefghijkl"))
+    y = pd.Series([0, 1] * 6, index=frame.index)
+
+    with pytest.raises(BadTableError, match=r"y\.loc\[frame\.index\]"):
+        read_frame(frame, y=y[::-1])
+
+
+@pytest.mark.parametrize("labels", [range(12), range(100, 112), [0] * 12])
+def test_a_target_with_other_row_labels_is_paired_by_position(labels):
+    frame = pd.DataFrame({"a": np.arange(12.0)}, index=list("abcdefghijkl"))
+    y = pd.Series([0] * 6 + [1] * 6, index=labels)
+
+    assert read_frame(frame, y=y).target.tolist() == [0] * 6 + [1] * 6

@@ -84,6 +84,24 @@ def open_target(
     return added, len(parts.names)
 
 
+def misaligned(frame: Any, y: Any) -> Problem | None:  # noqa: ANN401
+    """Return the problem of a pandas target whose rows are those of the frame, mixed.
+
+    Rows are paired by position.  Other row labels altogether are fine; the same ones in
+    another order are nearly always a mistake, and would give every row a wrong label.
+    """
+    pandas = isinstance(frame, pd.DataFrame) and isinstance(y, pd.Series)
+    if not pandas or len(frame) != len(y) or y.index.equals(frame.index):
+        return None
+    if not frame.index.is_unique or not y.index.isin(frame.index).all():
+        return None
+    return Problem(
+        None,
+        "and y have the same row labels in another order",
+        "Pass y.loc[frame.index], or y.to_numpy() if the order is right",
+    )
+
+
 def pack_frame(
     columns: Sequence[WrittenColumn],
     form: FrameForm,

@@ -19,6 +19,7 @@ from tabtap.errors import BadTableError, Problem, UserInputError
 from tabtap.table.codec import decode, encode
 from tabtap.table.containers import (
     FrameParts,
+    misaligned,
     open_frame,
     open_target,
     pack_frame,
@@ -101,6 +102,7 @@ def read_frame(  # noqa: PLR0913 - one call is the whole entrance
     if parts is None:
         raise BadTableError(findings.problems)
     findings.add(too_few_rows(parts.n_rows, floor))
+    findings.add(misaligned(frame, y))
     parts, position = _place_target(parts, target, y, findings)
     _check_columns(parts, position, kinds or {}, findings)
     found_target = None
