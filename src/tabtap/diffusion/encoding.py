@@ -104,8 +104,8 @@ class Encoding:
     ) -> tuple[BoolArray, BoolArray]:
         """Return which numbers and which tokens a mask over the features sets free.
 
-        A hole token is settled by any kept member, a flag token by nothing less than
-        all of its members: the rest is left to ``allowed``.
+        A token is free as soon as one of its columns is; ``allowed`` then leaves it the
+        values that agree with the columns that stay.
         """
         numbers = regenerate[:, self.schema.numeric]
         codes = _code_mask(regenerate, self.schema)

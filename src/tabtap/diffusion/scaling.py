@@ -23,6 +23,8 @@ from tabtap.table.scale import NumberScale
 from tabtap.table.schema import BoolArray, CodeArray, FloatArray
 
 _SKEWED = 2.0
+"""A column is skewed when its deviation is so many times what its quartiles suggest."""
+
 _QUARTILES_APART = 1.349
 """Standard deviations between the quartiles of a normal column."""
 
