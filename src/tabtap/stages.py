@@ -1,6 +1,6 @@
 """The verbs: what each stage must be able to do, one protocol per stage.
 
-Reads from: domain, table.  Read by: loop, api, evaluate.
+Reads from: domain, table.  Read by: loop, api, and the stages themselves.
 
 A stage is any object with the right methods; there is no base class to inherit.  What
 a method promises beyond its types is tested for every implementation in
@@ -14,8 +14,15 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from tabtap.domain import Prediction
-from tabtap.table.schema import BoolArray
+from tabtap.domain import (
+    Action,
+    Candidates,
+    Experience,
+    GateContext,
+    LearnerState,
+    Prediction,
+)
+from tabtap.table.schema import BoolArray, FloatArray
 from tabtap.table.table import Table
 
 
@@ -48,3 +55,48 @@ class Evaluator(Protocol):
         The targets of the queries are never read, nothing is remembered between calls,
         and the answer to a query does not depend on the queries beside it.
         """
+
+
+@runtime_checkable
+class Proposer(Protocol):
+    """Turns actions into candidate rows, for every lineage."""
+
+    def propose(
+        self,
+        real: Table,
+        committed: Table,
+        hardness: FloatArray,
+        actions: Sequence[Action],
+        rngs: Sequence[np.random.Generator],
+    ) -> list[Candidates]:
+        """Return the candidates of each action, in the order given.
+
+        ``hardness`` has one entry per real row.  Each action has a generator of its
+        own: what it draws does not depend on the actions beside it.
+        """
+
+
+@runtime_checkable
+class Gate(Protocol):
+    """Refuses rows: a bad row is a False, never an error."""
+
+    @property
+    def name(self) -> str:
+        """What refusals are counted under."""
+
+    def passes(self, candidates: Table, context: GateContext) -> BoolArray:
+        """Return one verdict per row; a row's does not depend on its company."""
+
+
+@runtime_checkable
+class ActionPolicy(Protocol):
+    """Decides what to generate next."""
+
+    def sample(self, state: LearnerState, rng: np.random.Generator) -> Action:
+        """Draw an action; targets that are not available are never drawn."""
+
+    def log_prob(self, state: LearnerState, action: Action) -> float:
+        """Return the log density of an action, before clamping."""
+
+    def improved(self, experience: Sequence[Experience]) -> ActionPolicy:
+        """Return the policy after learning from a batch; this one stays as it is."""

@@ -1,6 +1,6 @@
-"""The nouns: frozen values that the stages hand to each other.
+"""What an evaluator says, whatever the task.
 
-Reads from: errors, table.  Read by: stages, and every stage package.
+Reads from: errors, table.  Read by: stages, evaluate, gates, policy, loop.
 
 A ``Prediction`` hides classification against regression.  In regression it is in the
 target's own units, and a loss needs one unit for all contexts: ask ``in_unit_of`` for

@@ -1,4 +1,4 @@
-"""Settings, checked when they are made; each part is given its own section only.
+"""How the inpainter is built, trained and sampled.
 
 Reads from: errors.  Read by: diffusion, and whoever chooses settings.
 """

@@ -1,0 +1,24 @@
+"""Settings, checked when they are made; each part is given its own section only.
+
+Reads from: errors.  Read by: every stage, and whoever chooses settings.
+"""
+
+from tabtap.config.augment import (
+    AugmentConfig,
+    CommitConfig,
+    GateConfig,
+    PolicyConfig,
+    ProposalConfig,
+    UtilityConfig,
+)
+from tabtap.config.diffusion import DiffusionConfig
+
+__all__ = [
+    "AugmentConfig",
+    "CommitConfig",
+    "DiffusionConfig",
+    "GateConfig",
+    "PolicyConfig",
+    "ProposalConfig",
+    "UtilityConfig",
+]

@@ -1,0 +1,227 @@
+"""Settings of an augmentation run, one section for each stage.
+
+Reads from: errors, config.checks.  Read by: api, loop, and each stage its own section.
+
+Defaults are the product's, chosen by measurement; ``AugmentConfig.paper()`` is Table 4
+of the paper, exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tabtap.config.checks import check_between, check_whole
+from tabtap.errors import bad_setting
+
+Protocol = Literal["crossfit", "paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyConfig:
+    """The small network that chooses actions, and how it learns (appendix C)."""
+
+    n_layers: int = 2
+    width: int = 128
+    """Hidden layers of the policy and units of each."""
+
+    learning_rate: float = 3e-4
+    """Step size of AdamW."""
+
+    max_grad_norm: float = 0.5
+    """Longest gradient that is followed; longer ones are shortened to it."""
+
+    kl_strength: float = 3.0
+    """How dear it is to leave the reference policy; the paper's beta."""
+
+    feedback_quantile: float = 0.6
+    """Share of recent advantages that are too small to learn from; gives kappa."""
+
+    feedback_window: int = 200
+    """Advantages that count as recent."""
+
+    batch_size: int = 32
+    """Most labelled actions in one update; the paper's minibatch."""
+
+    updates_per_step: int = 1
+    """Gradient steps after each batch of actions."""
+
+    deficit_strength: float = 1.0
+    """How strongly the reference policy prefers targets that are short of rows."""
+
+    explore_share: float = 0.5
+    """Chance of the explore template in the reference policy, when all rows pass."""
+
+    exploration: float = 0.5
+    """Mean of the reference policy's exploration, when all rows pass."""
+
+    exploration_scale: float = 0.2
+    """Standard deviation of the reference policy's exploration."""
+
+    def __post_init__(self) -> None:
+        check_whole("n_layers", self.n_layers, least=1, hint=2)
+        check_whole("width", self.width, least=1, hint=128)
+        check_whole("feedback_window", self.feedback_window, least=1, hint=200)
+        check_whole("batch_size", self.batch_size, least=1, hint=32)
+        check_whole("updates_per_step", self.updates_per_step, least=0, hint=1)
+        for name, low, high, hint in (
+            ("learning_rate", 0.0, 1.0, 3e-4),
+            ("max_grad_norm", 0.0, 1e6, 0.5),
+            ("kl_strength", 0.0, 1e6, 3.0),
+            ("exploration_scale", 0.0, 10.0, 0.2),
+            ("explore_share", 0.0, 1.0, 0.5),
+        ):
+            check_between(
+                name, getattr(self, name), low, high, hint=hint, open_ends=True
+            )
+        for name, low, high, hint in (
+            ("feedback_quantile", 0.0, 1.0, 0.6),
+            ("deficit_strength", 0.0, 1e6, 1.0),
+            ("exploration", 0.0, 1.0, 0.5),
+        ):
+            check_between(name, getattr(self, name), low, high, hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalConfig:
+    """How rows are proposed (section 3.2, appendix C.2.3)."""
+
+    candidates_per_step: int = 16
+    """Rows proposed for each action, before any gate."""
+
+    hard_share: float = 0.5
+    """Share of the anchors that are drawn by hardness; the others evenly."""
+
+    important_share: float = 0.3
+    """Share of the columns that the conservative template keeps."""
+
+    n_bootstraps: int = 10
+    """Resamples that say how stable a column's statistics are."""
+
+    def __post_init__(self) -> None:
+        check_whole("candidates_per_step", self.candidates_per_step, least=1, hint=16)
+        check_whole("n_bootstraps", self.n_bootstraps, least=2, hint=10)
+        check_between("hard_share", self.hard_share, 0.0, 1.0, hint=0.5)
+        check_between("important_share", self.important_share, 0.0, 1.0, hint=0.3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateConfig:
+    """Which rows are refused (appendix C.2.4, Table 4)."""
+
+    range_quantiles: tuple[float, float] = (0.0, 1.0)
+    """Quantiles of the real column between which numbers must lie."""
+
+    plausibility: bool = False
+    """Whether a row must be plausible to an evaluator that has not seen its anchor."""
+
+    min_probability: float = 0.3
+    """Least out-of-fold probability of a row's own label; the paper's p_min."""
+
+    min_margin: float = 0.1
+    """How far its own label must be ahead of the next."""
+
+    residual_percentile: float = 95.0
+    """Percentile of real out-of-fold residuals that a row's may not exceed."""
+
+    min_distance: float = 0.1
+    """Nearer than this to another row is a copy; in typical gaps of real rows."""
+
+    def __post_init__(self) -> None:
+        pair = self.range_quantiles
+        if (
+            not isinstance(pair, tuple)
+            or len(pair) != 2
+            or not 0 <= pair[0] < pair[1] <= 1
+        ):
+            must = "be two rising numbers in [0, 1]"
+            raise bad_setting("range_quantiles", pair, must, "Try (0.01, 0.99).")
+        check_between("min_probability", self.min_probability, 0.0, 1.0, hint=0.3)
+        check_between("min_margin", self.min_margin, -1.0, 1.0, hint=0.1)
+        check_between(
+            "residual_percentile", self.residual_percentile, 0.0, 100.0, hint=95
+        )
+        check_between("min_distance", self.min_distance, 0.0, 1e6, hint=0.1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtilityConfig:
+    """How the worth of a few rows is estimated at every step (section 3.3)."""
+
+    n_folds: int = 5
+    """Folds of the real rows; the paper's M."""
+
+    focus_fraction: float = 0.2
+    """Share of each fold's rows, the hardest, that are asked about; alpha."""
+
+    def __post_init__(self) -> None:
+        check_whole("n_folds", self.n_folds, least=2, hint=5)
+        check_between("focus_fraction", self.focus_fraction, 0.0, 1.0, hint=0.2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitConfig:
+    """When a pool may enter the training table (section 3.4)."""
+
+    protocol: Protocol = "crossfit"
+    """Who judges a pool: cross-fitted rows and a referee, or the paper's rule."""
+
+    window_length: int = 20
+    """Steps between two commitment checks; the paper's K."""
+
+    min_gain: float = 0.0
+    """Gain a pool must show beyond its error bar; the paper's tau."""
+
+    confidence: float = 0.9
+    """One-sided coverage wanted from the bound; two-sided in the paper's protocol."""
+
+    patience: int = 3
+    """Windows that may fail in a row before the run ends."""
+
+    def __post_init__(self) -> None:
+        if self.protocol not in ("crossfit", "paper"):
+            must = "be 'crossfit' or 'paper'"
+            raise bad_setting("protocol", self.protocol, must, "Try 'crossfit'.")
+        check_whole("window_length", self.window_length, least=1, hint=20)
+        check_whole("patience", self.patience, least=1, hint=3)
+        check_between("min_gain", self.min_gain, -1e6, 1e6, hint=0.0)
+        check_between("confidence", self.confidence, 0.0, 1.0, hint=0.9, open_ends=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AugmentConfig:
+    """Everything one augmentation run needs to know besides the data."""
+
+    n_steps: int = 200
+    """Most actions the policy takes; the paper's horizon T."""
+
+    actions_per_batch: int = 4
+    """Actions drawn, generated and judged together; 1 is the paper's algorithm."""
+
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+    proposal: ProposalConfig = field(default_factory=ProposalConfig)
+    gates: GateConfig = field(default_factory=GateConfig)
+    utility: UtilityConfig = field(default_factory=UtilityConfig)
+    commit: CommitConfig = field(default_factory=CommitConfig)
+
+    def __post_init__(self) -> None:
+        check_whole("n_steps", self.n_steps, least=1, hint=200)
+        check_whole("actions_per_batch", self.actions_per_batch, least=1, hint=4)
+        window = self.commit.window_length
+        if leftover := self.n_steps % window:
+            raise bad_setting(
+                "n_steps",
+                self.n_steps,
+                f"be a multiple of window_length={window}",
+                f"The last {leftover} steps would be generated and never checked. "
+                f"Use {self.n_steps - leftover + window}.",
+            )
+
+    @classmethod
+    def paper(cls) -> AugmentConfig:
+        """Return the settings of Table 4 of the paper."""
+        return cls(
+            actions_per_batch=1,
+            gates=GateConfig(range_quantiles=(0.01, 0.99), plausibility=True),
+            commit=CommitConfig(protocol="paper", confidence=0.95),
+        )

@@ -1,0 +1,86 @@
+"""What the policy sees, what it decides, and what it is told afterwards.
+
+Reads from: table.  Read by: policy, proposal, loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from tabtap.table.schema import BoolArray, FloatArray
+
+
+class Template(str, Enum):
+    """Which columns an action may redraw; the paper's eta."""
+
+    EXPLORE = "explore"
+    """All of them."""
+
+    CONSERVATIVE = "conservative"
+    """All but the important ones."""
+
+
+TEMPLATES = tuple(Template)
+"""In the order in which states and policies count them."""
+
+
+class Feedback(int, Enum):
+    """What an action turned out to be; the paper's z."""
+
+    DESIRABLE = 1
+    UNDESIRABLE = -1
+    NONE = 0
+    """Too small to tell: nothing is learned from it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnerState:
+    """How the learner stands before an action (equation 16); all of it scale-free."""
+
+    deficit: FloatArray
+    """Shape (n_targets,): share wanted minus share held of each class or bin."""
+
+    uncertainty: FloatArray
+    """Shape (n_targets,): the evaluator's mean uncertainty of real rows, in [0, 1]."""
+
+    pass_rate: FloatArray
+    """Shape (n_templates,): recent share of rows that passed the gates."""
+
+    novelty: float
+    """How far the pool is from the rows held, in [0, 1); grows with distance."""
+
+    available: BoolArray
+    """Shape (n_targets,): whether a target has a real row; others are never chosen."""
+
+    def vector(self) -> FloatArray:
+        """Return what the policy network reads, in one row."""
+        parts = (self.deficit, self.uncertainty, self.pass_rate, [self.novelty])
+        return np.concatenate([np.asarray(part, np.float64) for part in parts])
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What to generate next (equation 10)."""
+
+    target: int
+    """Class code or target bin; the paper's c."""
+
+    template: Template
+
+    exploration: float
+    """Share of the template's free columns that is redrawn, in [0, 1]; rho."""
+
+    raw_exploration: float
+    """The same before it was clamped: where its density is taken."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Experience:
+    """One action with the state it was taken in and what came of it."""
+
+    state: LearnerState
+    action: Action
+    feedback: Feedback

@@ -1,0 +1,59 @@
+"""Who has seen what: the lineages that keep a judged fold apart from its judges.
+
+Reads from: table.  Read by: proposal, gates, evaluate, loop.
+
+A lineage is a backbone and everything it made.  Under ``crossfit`` there is one for
+each fold, which never sees that fold, neither in training nor as an anchor nor in a
+gate; with its rows alone the fold is judged.  One more lineage sees all real rows: its
+rows are delivered.  Under the paper's protocol this one is the only one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tabtap.table.schema import IntArray
+from tabtap.table.table import NO_ROW, Table
+
+DELIVERED = NO_ROW
+"""The lineage that has seen every real row; ``unseen_fold`` of the rows delivered."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lineages:
+    """The folds of the real rows and the lineages that follow from them."""
+
+    fold: IntArray
+    """Shape (n_real,): fold of every real row, from 0."""
+
+    crossfit: bool
+    """Whether each fold has a lineage of its own."""
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """Every lineage, by the fold it has never seen; the delivered one last."""
+        folds = tuple(range(self.n_folds)) if self.crossfit else ()
+        return (*folds, DELIVERED)
+
+    def seen(self, member: int) -> IntArray:
+        """Return the numbers of the real rows that a lineage may see."""
+        return np.flatnonzero(self.fold != member)
+
+    def asked(self, fold: int) -> IntArray:
+        """Return the numbers of the real rows of a fold."""
+        return np.flatnonzero(self.fold == fold)
+
+    def judging(self, fold: int) -> int:
+        """Return the lineage whose rows stand beside the other folds to answer one."""
+        return fold if self.crossfit else DELIVERED
+
+    def held_by(self, member: int, synthetic: Table) -> Table:
+        """Return the synthetic rows that belong to a lineage."""
+        return synthetic.take(synthetic.unseen_fold == member)
