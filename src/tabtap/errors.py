@@ -28,6 +28,10 @@ class WeightsError(UserInputError):
     """Weights are missing, damaged, or cannot be fetched or kept here."""
 
 
+class EvaluatorError(TapError):
+    """An evaluator or a referee failed, or answered what cannot be used."""
+
+
 class TapWarning(UserWarning):
     """Root of every warning: the run goes on with a result the user may not want."""
 

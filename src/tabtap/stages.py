@@ -16,11 +16,19 @@ import numpy as np
 
 from tabtap.domain import (
     Action,
+    Admission,
+    Baseline,
     Candidates,
     Experience,
+    Feedback,
     GateContext,
     LearnerState,
     Prediction,
+    RefereeScores,
+    StepRecord,
+    Template,
+    UtilityEstimate,
+    WindowRecord,
 )
 from tabtap.table.schema import BoolArray, FloatArray
 from tabtap.table.table import Table
@@ -100,3 +108,77 @@ class ActionPolicy(Protocol):
 
     def improved(self, experience: Sequence[Experience]) -> ActionPolicy:
         """Return the policy after learning from a batch; this one stays as it is."""
+
+
+@runtime_checkable
+class Sensor(Protocol):
+    """Reads the learner's state; remembers only how often rows passed."""
+
+    def read(
+        self, real: Table, committed: Table, pool: Table, uncertainty: FloatArray
+    ) -> LearnerState:
+        """Return the state before an action; ``uncertainty`` is per real row."""
+
+    def noted(self, template: Template, n_passed: int, n_proposed: int) -> Sensor:
+        """Return the sensor after rows of a template were judged."""
+
+
+@runtime_checkable
+class Critic(Protocol):
+    """Says whether an action was better or worse than usual."""
+
+    def judged(self, gain: float) -> tuple[Feedback, float, Critic]:
+        """Return the feedback, the advantage, and the critic after it.
+
+        A gain of NaN means that no row was admitted.
+        """
+
+
+@runtime_checkable
+class Gatekeeper(Protocol):
+    """Applies every gate in turn."""
+
+    @property
+    def needs_prediction(self) -> bool:
+        """Whether a gate reads ``GateContext.prediction``."""
+
+    def admit(self, candidates: Candidates, context: GateContext) -> Admission:
+        """Return the candidates of one lineage that pass, and who refused the rest."""
+
+
+@runtime_checkable
+class Utility(Protocol):
+    """Estimates what rows are worth: costly once per window, cheaper per step."""
+
+    def baseline(self, committed: Table) -> Baseline:
+        """Answer the real rows from the committed table."""
+
+    def gains(
+        self, baseline: Baseline, added: Sequence[Table]
+    ) -> list[UtilityEstimate]:
+        """Estimate the gain of each of several sets of rows."""
+
+    def foresee(self, rows: Table) -> Prediction | None:
+        """Predict candidates without their real ancestors; None for no rows."""
+
+
+@runtime_checkable
+class Referee(Protocol):
+    """Scores the real rows, each without itself, beside synthetic rows."""
+
+    @property
+    def name(self) -> str:
+        """Who scores, by what."""
+
+    def scores(self, synthetic: Table) -> RefereeScores:
+        """Return a score of every real row or fold; larger is better."""
+
+
+class Observer(Protocol):
+    """Sees values, cannot change the run."""
+
+    def on_step(self, record: StepRecord) -> None:
+        """One action was taken and judged."""
+
+    def on_window(self, record: WindowRecord) -> None:
+        """One pool was checked."""

@@ -154,8 +154,13 @@ class UtilityConfig:
     focus_fraction: float = 0.2
     """Share of each fold's rows, the hardest, that are asked about; alpha."""
 
+    max_committed: int | None = 100
+    """Most committed rows beside the real ones in a question; None: all of them."""
+
     def __post_init__(self) -> None:
         check_whole("n_folds", self.n_folds, least=2, hint=5)
+        if self.max_committed is not None:
+            check_whole("max_committed", self.max_committed, least=0, hint=100)
         check_between("focus_fraction", self.focus_fraction, 0.0, 1.0, hint=0.2)
 
 
@@ -223,5 +228,6 @@ class AugmentConfig:
         return cls(
             actions_per_batch=1,
             gates=GateConfig(range_quantiles=(0.01, 0.99), plausibility=True),
+            utility=UtilityConfig(max_committed=None),
             commit=CommitConfig(protocol="paper", confidence=0.95),
         )

@@ -12,7 +12,14 @@ from tabtap.domain.control import (
     LearnerState,
     Template,
 )
-from tabtap.domain.gating import GateContext
+from tabtap.domain.gating import Admission, GateContext
+from tabtap.domain.judgement import (
+    Baseline,
+    Bound,
+    Certificate,
+    RefereeScores,
+    UtilityEstimate,
+)
 from tabtap.domain.lineages import DELIVERED, Lineages
 from tabtap.domain.prediction import (
     MIN_PROBABILITY,
@@ -22,14 +29,20 @@ from tabtap.domain.prediction import (
     TargetUnit,
     ValuePrediction,
     mix,
+    scatter,
 )
+from tabtap.domain.records import StepRecord, WindowRecord
 
 __all__ = [
     "DELIVERED",
     "MIN_PROBABILITY",
     "TEMPLATES",
     "Action",
+    "Admission",
+    "Baseline",
+    "Bound",
     "Candidates",
+    "Certificate",
     "ClassPrediction",
     "Experience",
     "Feedback",
@@ -38,8 +51,13 @@ __all__ = [
     "LearnerState",
     "Lineages",
     "Prediction",
+    "RefereeScores",
+    "StepRecord",
     "TargetUnit",
     "Template",
+    "UtilityEstimate",
     "ValuePrediction",
+    "WindowRecord",
     "mix",
+    "scatter",
 ]

@@ -5,14 +5,14 @@ Reads from: table.  Read by: proposal, gates, loop, result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabtap.table.schema import BoolArray, IntArray
+from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import Table, concat
 
 
@@ -29,13 +29,19 @@ class Candidates:
     step: IntArray
     """Shape (n_rows,): number of the action that asked for the row."""
 
+    scores: Mapping[str, FloatArray] = field(default_factory=dict)
+    """What gates measured of each row, by gate; empty before they did."""
+
     def __len__(self) -> int:
         return len(self.rows)
 
     def take(self, chosen: NDArray[Any]) -> Candidates:
         """Return those picked by number or by a boolean array, in that order."""
         return Candidates(
-            self.rows.take(chosen), self.regenerate[chosen], self.step[chosen]
+            self.rows.take(chosen),
+            self.regenerate[chosen],
+            self.step[chosen],
+            {name: score[chosen] for name, score in self.scores.items()},
         )
 
     def of_lineage(self, member: int) -> Candidates:
@@ -56,4 +62,15 @@ class Candidates:
             concat([part.rows for part in parts]),
             np.concatenate([part.regenerate for part in parts]),
             np.concatenate([part.step for part in parts]),
+            _joined_scores(parts),
         )
+
+
+def _joined_scores(parts: Sequence[Candidates]) -> dict[str, FloatArray]:
+    names = {name for part in parts for name in part.scores}
+    return {
+        name: np.concatenate(
+            [part.scores.get(name, np.full(len(part), np.nan)) for part in parts]
+        )
+        for name in sorted(names)
+    }

@@ -1,12 +1,14 @@
-"""What a gate may look at besides the candidates.
+"""What a gate may look at besides the candidates, and what the gates decide.
 
-Reads from: table, domain.prediction.  Read by: gates, loop.
+Reads from: table, domain.candidates, domain.prediction.  Read by: gates, loop.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tabtap.domain.candidates import Candidates
 from tabtap.domain.prediction import Prediction
 from tabtap.table.schema import FloatArray
 from tabtap.table.table import Table
@@ -27,3 +29,14 @@ class GateContext:
 
     residuals: FloatArray | None = None
     """Regression: out-of-fold residual magnitudes of the real rows, standardised."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Admission:
+    """What the gates made of some candidates."""
+
+    admitted: Candidates
+    """With ``scores``: what gates measured of each row, a probability or a distance."""
+
+    refused: Mapping[str, int]
+    """Candidates refused, by the first gate that did, in the order of the gates."""

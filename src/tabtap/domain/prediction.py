@@ -201,6 +201,20 @@ def mix(parts: Sequence[LearnerPrediction]) -> LearnerPrediction:
     return ClassPrediction(np.mean(classes, axis=0))
 
 
+def scatter(
+    parts: Sequence[tuple[IntArray, LearnerPrediction]],
+) -> LearnerPrediction:
+    """Return the answers to parts of some rows, each put at its rows' numbers."""
+    rows = np.argsort(np.concatenate([places for places, _ in parts]), kind="stable")
+    values = [part for _, part in parts if isinstance(part, ValuePrediction)]
+    if values:
+        mean = np.concatenate([part.mean for part in values])
+        variance = np.concatenate([part.variance for part in values])
+        return ValuePrediction(mean[rows], variance[rows], values[0].unit)
+    classes = [p.probabilities for _, p in parts if isinstance(p, ClassPrediction)]
+    return ClassPrediction(np.concatenate(classes)[rows])
+
+
 def _labels(prediction: ClassPrediction, queries: Table) -> IntArray:
     _check_pair(prediction, queries)
     return queries.target.astype(np.int64)

@@ -1,0 +1,118 @@
+"""What rows are estimated to be worth, and what was decided because of it.
+
+Reads from: table, domain.candidates.  Read by: evaluate, loop, result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tabtap.table.schema import FloatArray
+from tabtap.table.table import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Baseline:
+    """How the evaluator answers before any row of a window is added."""
+
+    contexts: tuple[Table, ...]
+    """One per fold: the other folds and the committed rows that may stand beside."""
+
+    focus: tuple[Table, ...]
+    """One per fold: its hardest rows, which every question of the window is about."""
+
+    fold_losses: tuple[FloatArray, ...]
+    """One per fold: losses of its focus rows."""
+
+    hardness: FloatArray
+    """Shape (n_real,): every real row's, answered without its own fold."""
+
+    uncertainty: FloatArray
+    """Shape (n_real,): likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityEstimate:
+    """The estimated gain of adding some rows, and its error bar."""
+
+    gain: float
+    """Mean loss before minus mean loss after, over the focus rows of all folds."""
+
+    fold_gains: tuple[float, ...] = ()
+    """The same fold by fold."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RefereeScores:
+    """Scores of the real rows, each given by learners that have not seen it."""
+
+    overall: FloatArray
+    """Larger is better.  One per real row, or one per fold."""
+
+    by_learner: Mapping[str, FloatArray] = field(default_factory=dict)
+    """The same for each learner of a panel."""
+
+    @property
+    def mean(self) -> float:
+        """The mean score."""
+        return float(np.mean(self.overall))
+
+    def learner_means(self) -> dict[str, float]:
+        """Return each learner's mean score."""
+        return {name: float(np.mean(part)) for name, part in self.by_learner.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A mean difference with a one-sided error bar."""
+
+    gain: float
+    margin: float
+    confidence: float
+
+    @property
+    def lower(self) -> float:
+        """What the gain is at least, with the confidence stated."""
+        return self.gain - self.margin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """One commitment check: what was measured and what was decided."""
+
+    window: int
+    protocol: str
+    scorer: str
+    """Who scored, and by what yardstick."""
+
+    pool_sha256: str
+    """Of the pool's delivered rows."""
+
+    n_rows: int
+    """Delivered rows in the pool."""
+
+    n_judged: int
+    """Rows that stood beside the other folds in the mean fold's context."""
+
+    score_real: float
+    score_before: float
+    score_after: float
+    """Mean score with real rows only, with the incumbent, and with the pool too."""
+
+    over_incumbent: Bound
+    over_real: Bound | None
+    """None under the paper's protocol, which looks at the incumbent only."""
+
+    look: int
+    """How many checks this is, counted from 1."""
+
+    committed: bool
+    reason: str
+    """The decision as a sentence."""
+
+    learners_before: Mapping[str, float] = field(default_factory=dict)
+    learners_after: Mapping[str, float] = field(default_factory=dict)
+    """Mean score of each learner with the incumbent, and with the pool too."""
