@@ -153,6 +153,27 @@ def test_no_redrawn_cell_is_missing_where_holes_are_unwanted(
             assert not full.missing[regenerate[:, place], place].any(), column.name
 
 
+def test_a_target_drawn_anew_stays_in_its_bin_and_a_label_what_it_was(
+    inpainter, table, anchors, regenerate
+):
+    again = inpainter.inpaint(
+        anchors, regenerate, np.random.default_rng(4), redraw_target=True
+    )
+
+    kept = ~regenerate
+    assert np.array_equal(again.condition, anchors.condition)
+    assert again.origin.tobytes() == anchors.origin.tobytes()
+    assert np.array_equal(again.missing[kept], anchors.missing[kept])
+    for place, (after, before) in enumerate(
+        zip(again.cells, anchors.cells, strict=True)
+    ):
+        assert np.array_equal(after[kept[:, place]], before[kept[:, place]])
+    if table.schema.target is not None and table.schema.target.task == "regression":
+        assert (again.target != anchors.target).mean() > 0.5
+    else:
+        assert again.target.tobytes() == anchors.target.tobytes()
+
+
 def test_inputs_stay_as_they_were(inpainter, anchors, regenerate):
     before, mask_before = content(anchors), regenerate.copy()
 

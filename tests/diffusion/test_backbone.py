@@ -105,6 +105,23 @@ def test_a_regression_target_is_drawn_inside_its_bin_and_kept_by_inpainting(quic
     assert redrawn.target.tobytes() == table.target.tobytes()
 
 
+def test_a_redrawn_target_follows_the_cells_that_stay():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame({"x": x, "other": rng.normal(size=300), "y": 2.0 * x})
+    table = read_frame(frame, "y", n_bins=1)
+    config = DiffusionConfig(n_steps=300, width=64, depth=2, device="cpu")
+    fitted = fit_backbone(table, rng=rng, config=config)
+    only_other = np.zeros(table.missing.shape, dtype=bool)
+    only_other[:, 1] = True
+
+    made = fitted.inpaint(table, only_other, rng, redraw_target=True)
+
+    assert made.cells[0].tobytes() == table.cells[0].tobytes()
+    assert (made.target != table.target).mean() > 0.9
+    assert np.corrcoef(made.target, made.cells[0])[0, 1] > 0.9
+
+
 def test_the_rare_bucket_gives_real_rare_levels():
     rng = np.random.default_rng(0)
     # 30 towns are frequent; 1,000 others occur once, and share one token.

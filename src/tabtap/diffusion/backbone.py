@@ -98,11 +98,13 @@ class BackboneStack:
         rng: np.random.Generator,
         *,
         holes: bool = True,
+        redraw_target: bool = False,
     ) -> list[Table]:
         """Redraw chosen cells with every member, one table of anchors for each."""
         check_rng(rng)
         seeds = [draw_seeds(len(rows), rng) for rows in anchors]
-        return self.inpaint_seeded(anchors, regenerate, seeds, holes=holes)
+        how = {"holes": holes, "redraw_target": redraw_target}
+        return self.inpaint_seeded(anchors, regenerate, seeds, **how)
 
     def inpaint_seeded(
         self,
@@ -111,13 +113,15 @@ class BackboneStack:
         seeds: Sequence[SeedArray],
         *,
         holes: bool = True,
+        redraw_target: bool = False,
     ) -> list[Table]:
         """Redraw chosen cells, with a seed given for every row."""
         for rows, mask, encoding in zip(
             anchors, regenerate, self.encodings, strict=True
         ):
             check_anchors(rows, mask, encoding)
-        return self._draw(anchors, regenerate, seeds, holes=holes, target=False)
+        how = {"holes": holes, "target": redraw_target}
+        return self._draw(anchors, regenerate, seeds, **how)
 
     def save(self, path: str | Path) -> None:
         """Write all members to one file: arrays as safetensors, the rest as JSON."""
@@ -210,6 +214,7 @@ class Backbone:
         rng: np.random.Generator,
         *,
         holes: bool = True,
+        redraw_target: bool = False,
     ) -> Table:
         """Redraw chosen cells of some rows, given the cells that stay and the label.
 
@@ -223,18 +228,23 @@ class Backbone:
             Gives every row a seed; a row's result depends on nothing else of it.
         holes : bool, default=True
             Whether redrawn cells may be missing where real ones are.
+        redraw_target : bool, default=False
+            Whether a regression target is drawn anew, jointly with the cells and
+            inside the anchor's bin, in every row.  A class label never is.
 
         Returns
         -------
         Table
-            Kept cells, targets and origins are the anchors', bit for bit.
+            Kept cells, targets and origins are the anchors', bit for bit; with
+            ``redraw_target`` a regression target only its bin.
 
         Notes
         -----
         Equation 8 of the paper.  With ``conditioning="overwrite"`` kept cells are put
         back with noise at every reverse step, equation 9.
         """
-        return self.stack.inpaint([anchors], [regenerate], rng, holes=holes)[0]
+        how = {"holes": holes, "redraw_target": redraw_target}
+        return self.stack.inpaint([anchors], [regenerate], rng, **how)[0]
 
     def inpaint_seeded(
         self,
@@ -243,11 +253,11 @@ class Backbone:
         seeds: SeedArray,
         *,
         holes: bool = True,
+        redraw_target: bool = False,
     ) -> Table:
         """Redraw chosen cells, with a seed given for every row."""
-        return self.stack.inpaint_seeded([anchors], [regenerate], [seeds], holes=holes)[
-            0
-        ]
+        how = {"holes": holes, "redraw_target": redraw_target}
+        return self.stack.inpaint_seeded([anchors], [regenerate], [seeds], **how)[0]
 
     def save(self, path: str | Path) -> None:
         """Write the backbone to one file: weights as safetensors, the rest as JSON."""
