@@ -40,6 +40,10 @@ class TrainingRestartWarning(TapWarning):
     """The training loss became NaN or infinite; training began again, more slowly."""
 
 
+class SmallerBatchWarning(TapWarning):
+    """A batch of rows did not fit into memory; they are drawn in smaller ones."""
+
+
 class EvaluatorFallbackWarning(TapWarning):
     """The best evaluator for this task is not at hand; a lesser one was taken."""
 

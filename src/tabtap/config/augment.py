@@ -98,6 +98,9 @@ class ProposalConfig:
     n_bootstraps: int = 10
     """Resamples that say how stable a column's statistics are."""
 
+    redraw_target: bool = True
+    """Whether a regression target is drawn with the row, inside its bin."""
+
     def __post_init__(self) -> None:
         check_whole("candidates_per_step", self.candidates_per_step, least=1, hint=16)
         check_whole("n_bootstraps", self.n_bootstraps, least=2, hint=10)
@@ -227,6 +230,7 @@ class AugmentConfig:
         """Return the settings of Table 4 of the paper."""
         return cls(
             actions_per_batch=1,
+            proposal=ProposalConfig(redraw_target=False),
             gates=GateConfig(range_quantiles=(0.01, 0.99), plausibility=True),
             utility=UtilityConfig(max_committed=None),
             commit=CommitConfig(protocol="paper", confidence=0.95),
