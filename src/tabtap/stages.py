@@ -19,14 +19,17 @@ from tabtap.domain import (
     Admission,
     Baseline,
     Candidates,
+    Certificate,
     Experience,
     Feedback,
     GateContext,
     LearnerState,
     Prediction,
     RefereeScores,
+    Standing,
     StepRecord,
     Template,
+    Trial,
     UtilityEstimate,
     WindowRecord,
 )
@@ -172,6 +175,17 @@ class Referee(Protocol):
 
     def scores(self, synthetic: Table) -> RefereeScores:
         """Return a score of every real row or fold; larger is better."""
+
+
+@runtime_checkable
+class Commitment(Protocol):
+    """Decides whether a pool enters the training table."""
+
+    def opened(self) -> Standing:
+        """Return what the first pool is compared with."""
+
+    def check(self, trial: Trial) -> tuple[Certificate, Standing]:
+        """Return the decision, and what the next pool is compared with."""
 
 
 class Observer(Protocol):

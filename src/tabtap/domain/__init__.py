@@ -18,9 +18,11 @@ from tabtap.domain.judgement import (
     Bound,
     Certificate,
     RefereeScores,
+    Standing,
+    Trial,
     UtilityEstimate,
 )
-from tabtap.domain.lineages import DELIVERED, Lineages
+from tabtap.domain.lineages import WHOLE, Lineages
 from tabtap.domain.prediction import (
     MIN_PROBABILITY,
     ClassPrediction,
@@ -34,9 +36,9 @@ from tabtap.domain.prediction import (
 from tabtap.domain.records import StepRecord, WindowRecord
 
 __all__ = [
-    "DELIVERED",
     "MIN_PROBABILITY",
     "TEMPLATES",
+    "WHOLE",
     "Action",
     "Admission",
     "Baseline",
@@ -52,9 +54,11 @@ __all__ = [
     "Lineages",
     "Prediction",
     "RefereeScores",
+    "Standing",
     "StepRecord",
     "TargetUnit",
     "Template",
+    "Trial",
     "UtilityEstimate",
     "ValuePrediction",
     "WindowRecord",

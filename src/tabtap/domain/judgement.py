@@ -1,6 +1,6 @@
 """What rows are estimated to be worth, and what was decided because of it.
 
-Reads from: table, domain.candidates.  Read by: evaluate, loop, result.
+Reads from: table, domain.lineages.  Read by: evaluate, loop, result.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tabtap.domain.lineages import Lineages
 from tabtap.table.schema import FloatArray
 from tabtap.table.table import Table
 
@@ -65,18 +66,50 @@ class RefereeScores:
         return {name: float(np.mean(part)) for name, part in self.by_learner.items()}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """What pools are compared with: scores before the run and of the incumbent."""
+
+    real: RefereeScores | None = None
+    incumbent: RefereeScores | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """A mean difference with a one-sided error bar."""
 
     gain: float
+    """NaN where it could not be measured."""
+
     margin: float
+    """Not negative; infinite where too few differences were there to tell."""
+
     confidence: float
 
     @property
     def lower(self) -> float:
         """What the gain is at least, with the confidence stated."""
         return self.gain - self.margin
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """A pool that asks to be committed."""
+
+    window: int
+    lineages: Lineages
+
+    committed: Table
+    """Synthetic rows of all lineages that are in already."""
+
+    pool: Table
+    """Synthetic rows of all lineages that ask to be let in."""
+
+    baseline: Baseline
+    standing: Standing
+
+    n_failures: int
+    """Checks of this run that ended in a refusal so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +128,7 @@ class Certificate:
     """Delivered rows in the pool."""
 
     n_judged: int
-    """Rows that stood beside the other folds in the mean fold's context."""
+    """Rows of the pool in all lineages."""
 
     score_real: float
     score_before: float
@@ -107,7 +140,7 @@ class Certificate:
     """None under the paper's protocol, which looks at the incumbent only."""
 
     look: int
-    """How many checks this is, counted from 1."""
+    """One more than the checks that failed before: what confidence is shared among."""
 
     committed: bool
     reason: str

@@ -4,8 +4,8 @@ Reads from: table.  Read by: proposal, gates, evaluate, loop.
 
 A lineage is a backbone and everything it made.  Under ``crossfit`` there is one for
 each fold, which never sees that fold, neither in training nor as an anchor nor in a
-gate; with its rows alone the fold is judged.  One more lineage sees all real rows: its
-rows are delivered.  Under the paper's protocol this one is the only one.
+gate; with its rows alone the fold is judged.  Under the paper's protocol a single
+lineage has seen every real row and answers for all folds.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from tabtap.table.schema import IntArray
 from tabtap.table.table import NO_ROW, Table
 
-DELIVERED = NO_ROW
-"""The lineage that has seen every real row; ``unseen_fold`` of the rows delivered."""
+WHOLE = NO_ROW
+"""The lineage that has seen every real row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +38,8 @@ class Lineages:
 
     @property
     def members(self) -> tuple[int, ...]:
-        """Every lineage, by the fold it has never seen; the delivered one last."""
-        folds = tuple(range(self.n_folds)) if self.crossfit else ()
-        return (*folds, DELIVERED)
+        """Every lineage, by the fold it has never seen."""
+        return tuple(range(self.n_folds)) if self.crossfit else (WHOLE,)
 
     def seen(self, member: int) -> IntArray:
         """Return the numbers of the real rows that a lineage may see."""
@@ -52,7 +51,21 @@ class Lineages:
 
     def judging(self, fold: int) -> int:
         """Return the lineage whose rows stand beside the other folds to answer one."""
-        return fold if self.crossfit else DELIVERED
+        return fold if self.crossfit else WHOLE
+
+    def delivered(self, synthetic: Table) -> IntArray:
+        """Return the numbers of the rows that are handed to the user.
+
+        Each fold is judged with all rows of one lineage, so of M lineages every M-th
+        row is delivered: together as many as stood beside each fold.  Rows that follow
+        do not change which of the earlier ones are delivered.
+        """
+        n_members = len(self.members)
+        chosen = np.zeros(len(synthetic), dtype=np.bool_)
+        for place, member in enumerate(self.members):
+            rows = np.flatnonzero(synthetic.unseen_fold == member)
+            chosen[rows[place::n_members]] = True
+        return np.flatnonzero(chosen)
 
     def held_by(self, member: int, synthetic: Table) -> Table:
         """Return the synthetic rows that belong to a lineage."""

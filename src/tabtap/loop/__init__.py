@@ -1,0 +1,21 @@
+"""The loop: Algorithm 1 of the paper, and when a pool may enter the table.
+
+Reads from: config, domain, rng, stages, table.  Read by: api, result.
+"""
+
+from tabtap.loop.augment import Limits, Outcome, Stop, augment
+from tabtap.loop.commit import CrossfitCommitment, PaperCommitment
+from tabtap.loop.progress import Progress, Stages
+from tabtap.loop.window import Scene
+
+__all__ = [
+    "CrossfitCommitment",
+    "Limits",
+    "Outcome",
+    "PaperCommitment",
+    "Progress",
+    "Scene",
+    "Stages",
+    "Stop",
+    "augment",
+]

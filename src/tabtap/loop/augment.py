@@ -1,0 +1,183 @@
+"""Algorithm 1 of the paper: propose, admit, judge, learn, and commit what is shown.
+
+Reads from: config, domain, stages, table, loop.progress, loop.window.  Read by: api.
+
+Read ``augment`` line by line beside appendix C.1; ``loop.window`` is its inner loop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from tabtap.domain import Baseline, Candidates, StepRecord, Trial, WindowRecord
+from tabtap.loop.progress import Keep, Progress
+from tabtap.loop.window import Open, Scene, fill_window
+from tabtap.stages import Observer
+
+
+class Stop(str, Enum):
+    """Why a run ended."""
+
+    BUDGET = "the budget is reached"
+    PATIENCE = "several windows in a row were refused"
+    TIME = "the time budget is over"
+    STEPS = "every step was taken"
+    LEVEL = "the gain has levelled off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When to stop."""
+
+    budget: int
+    """Rows to deliver."""
+
+    time_budget: float | None = None
+    """Seconds, over all sittings."""
+
+    until_level: bool = False
+    """Whether one refusal after a success means that the gain has levelled off."""
+
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """A finished run."""
+
+    progress: Progress
+    stop: Stop
+
+
+def augment(
+    scene: Scene,
+    progress: Progress,
+    limits: Limits,
+    *,
+    observer: Observer | None = None,
+    keep: Keep | None = None,
+) -> Outcome:
+    """Run windows until there is a reason to stop.
+
+    Parameters
+    ----------
+    scene : Scene
+        Real rows, lineages, stages, settings and seed.
+    progress : Progress
+        Where to begin: a fresh start, or what ``keep`` was given.
+    limits : Limits
+        When to stop.
+    observer : Observer, optional
+        Told of every step and window.
+    keep : callable, optional
+        Given the progress after every window.
+
+    Returns
+    -------
+    Outcome
+        What was committed, the trace of all steps and certificates, and why it ended.
+        A run that is continued from any kept progress ends as if never interrupted.
+    """
+    started = limits.clock() - progress.seconds
+    stop = _reason_to_stop(scene, progress, limits)
+    while stop is None:
+        baseline = scene.stages.utility.baseline(progress.committed.rows)
+        window = fill_window(
+            scene,
+            progress,
+            baseline,
+            observer.on_step if observer else _ignore,
+            lambda: not _is_over(limits.clock() - started, limits),
+        )
+        if window is None:
+            return Outcome(progress, Stop.TIME)
+        progress = _checked(scene, progress, baseline, window, limits)
+        progress = replace(progress, seconds=limits.clock() - started)
+        if observer:
+            observer.on_window(_window_record(scene, progress, limits))
+        if keep:
+            keep(progress)
+        stop = _reason_to_stop(scene, progress, limits)
+    return Outcome(progress, stop)
+
+
+def _checked(
+    scene: Scene, progress: Progress, baseline: Baseline, window: Open, limits: Limits
+) -> Progress:
+    """Let the pool in or discard it (lines 15 to 21 of algorithm 1)."""
+    room = limits.budget - _n_delivered(scene, progress.committed)
+    pool = _first_rows(scene, window.pool, room)
+    trial = Trial(
+        progress.window,
+        scene.lineages,
+        progress.committed.rows,
+        pool.rows,
+        baseline,
+        progress.standing,
+        progress.n_failures,
+    )
+    certificate, standing = scene.stages.commitment.check(trial)
+    committed = progress.committed
+    if certificate.committed:
+        committed = Candidates.joined([committed, pool])
+    return replace(
+        progress,
+        committed=committed,
+        policy=window.policy,
+        sensor=window.sensor,
+        critic=window.critic,
+        standing=standing,
+        steps=(*progress.steps, *window.steps),
+        certificates=(*progress.certificates, certificate),
+    )
+
+
+def _first_rows(scene: Scene, pool: Candidates, room: int) -> Candidates:
+    """Cut every lineage to the rows there is room for, spread over the window."""
+    chosen = np.zeros(len(pool), dtype=np.bool_)
+    for member in scene.lineages.members:
+        rows = np.flatnonzero(pool.rows.unseen_fold == member)
+        spread = np.linspace(0, len(rows) - 1, min(room, len(rows))).round()
+        chosen[rows[spread.astype(np.int64)]] = True
+    return pool.take(chosen)
+
+
+def _reason_to_stop(scene: Scene, progress: Progress, limits: Limits) -> Stop | None:
+    config = scene.config
+    failures = progress.failures_in_a_row
+    succeeded = failures < progress.window
+    n_taken = progress.window * config.commit.window_length
+    reasons = (
+        (Stop.BUDGET, _n_delivered(scene, progress.committed) >= limits.budget),
+        (Stop.LEVEL, limits.until_level and succeeded and failures > 0),
+        (Stop.PATIENCE, failures >= config.commit.patience),
+        (Stop.STEPS, n_taken >= config.n_steps),
+        (Stop.TIME, _is_over(progress.seconds, limits)),
+    )
+    return next((stop for stop, holds in reasons if holds), None)
+
+
+def _is_over(seconds: float, limits: Limits) -> bool:
+    return limits.time_budget is not None and seconds >= limits.time_budget
+
+
+def _n_delivered(scene: Scene, committed: Candidates) -> int:
+    return len(scene.lineages.delivered(committed.rows))
+
+
+def _window_record(scene: Scene, progress: Progress, limits: Limits) -> WindowRecord:
+    return WindowRecord(
+        progress.certificates[-1],
+        _n_delivered(scene, progress.committed),
+        limits.budget,
+        progress.seconds,
+    )
+
+
+def _ignore(record: StepRecord) -> None:
+    del record  # nobody watches

@@ -1,0 +1,175 @@
+"""Whether a pool enters the training table: two rules with one shape.
+
+Reads from: config, domain, stages, table, loop.bounds, loop.digest.  Read by: api.
+
+``CrossfitCommitment`` compares the referee's scores of rows that neither the learner
+nor the generator has seen, pair by pair.  ``PaperCommitment`` is section 3.4 to the
+letter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tabtap.config import CommitConfig
+from tabtap.domain import (
+    Bound,
+    Certificate,
+    RefereeScores,
+    Standing,
+    Trial,
+)
+from tabtap.loop.bounds import confidence_at, one_sided, two_sided_fold_margin
+from tabtap.loop.digest import table_sha256
+from tabtap.stages import Referee, Utility
+from tabtap.table.schema import IntArray
+from tabtap.table.table import concat
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossfitCommitment:
+    """Commit when what can be promised over the real rows alone is more than before.
+
+    A pool's promise is the lower bound on the gain of the whole synthetic table, this
+    pool included, over real rows only.  It must exceed ``min_gain`` and the incumbent's
+    own promise.  Demanding that each increment be significant by itself would stop
+    after the first window; demanding only that the total be positive would let a
+    harmful pool ride on the gains before it.
+    """
+
+    referee: Referee
+    config: CommitConfig
+    clusters: IntArray | None = None
+    """Group of every real row, if rows belong together."""
+
+    def opened(self) -> Standing:
+        """Return nothing: real-only scores are asked for at the first check."""
+        return Standing()
+
+    def check(self, trial: Trial) -> tuple[Certificate, Standing]:
+        """Score the pool beside real rows only and beside the incumbent."""
+        standing = self._standing(trial)
+        real, before = standing.real, standing.incumbent
+        if real is None or before is None:  # _standing never leaves one out
+            raise AssertionError
+        after = before
+        if len(trial.pool):
+            after = self.referee.scores(concat([trial.committed, trial.pool]))
+        confidence = confidence_at(trial.n_failures + 1, self.config.confidence)
+        over_real = self._bound(after, real, confidence)
+        promised = self._bound(before, real, confidence)
+        over_incumbent = self._bound(after, before, confidence)
+        least = max(self.config.min_gain, 0.0 if before is real else promised.lower)
+        committed = bool(over_real.lower > least)
+        certificate = _certificate(
+            trial,
+            scorer=self.referee.name,
+            protocol="crossfit",
+            scores=(real, before, after),
+            over_incumbent=over_incumbent,
+            over_real=over_real,
+            committed=committed,
+            reason=_crossfit_reason(over_real, least, first=before is real),
+        )
+        return certificate, Standing(real, after if committed else before)
+
+    def _standing(self, trial: Trial) -> Standing:
+        if trial.standing.real is not None and trial.standing.incumbent is not None:
+            return trial.standing
+        real = self.referee.scores(trial.committed.empty())
+        same = real if not len(trial.committed) else None
+        return Standing(real, same or self.referee.scores(trial.committed))
+
+    def _bound(
+        self, after: RefereeScores, before: RefereeScores, confidence: float
+    ) -> Bound:
+        difference = np.asarray(after.overall - before.overall)
+        return one_sided(difference, confidence, self.clusters)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperCommitment:
+    """Commit when the pooled plug-in gain exceeds tau + eps (equations 4 and 19)."""
+
+    utility: Utility
+    config: CommitConfig
+    scorer: str
+
+    def opened(self) -> Standing:
+        """Return nothing: the window's baseline is all that a pool is compared with."""
+        return Standing()
+
+    def check(self, trial: Trial) -> tuple[Certificate, Standing]:
+        """Ask the evaluator about the whole pool, on the window's focus rows."""
+        estimate = self.utility.gains(trial.baseline, [trial.pool])[0]
+        folds = np.asarray(estimate.fold_gains)
+        margin = two_sided_fold_margin(folds, self.config.confidence)
+        bound = Bound(estimate.gain, margin, self.config.confidence)
+        committed = bool(bound.gain > self.config.min_gain + margin)
+        before = RefereeScores(-np.concatenate(trial.baseline.fold_losses))
+        after = RefereeScores(np.asarray([before.mean + estimate.gain]))
+        relation = "exceeds" if committed else "does not exceed"
+        certificate = _certificate(
+            trial,
+            scorer=self.scorer,
+            protocol="paper",
+            scores=(None, before, after),
+            over_incumbent=bound,
+            over_real=None,
+            committed=committed,
+            reason=(
+                f"the pooled gain {bound.gain:.4g} {relation} min_gain "
+                f"{self.config.min_gain:g} plus the error bar {margin:.4g}"
+            ),
+        )
+        return certificate, trial.standing
+
+
+def _crossfit_reason(over_real: Bound, least: float, *, first: bool) -> str:
+    percent = f"{100 * over_real.confidence:.4g} %"
+    if np.isnan(over_real.gain):
+        return "the referee's scores are not numbers, so nothing can be promised"
+    promise = (
+        f"with {percent} confidence the gain over real rows alone is at least "
+        f"{over_real.lower:.4g}"
+    )
+    if over_real.lower > least:
+        return promise if first else f"{promise}, more than the {least:.4g} before"
+    if first:
+        return f"{promise}, which is not above {least:.4g}"
+    return f"{promise}, not more than the {least:.4g} that stands already"
+
+
+def _certificate(  # noqa: PLR0913  everything a certificate states, by name
+    trial: Trial,
+    *,
+    scorer: str,
+    protocol: str,
+    scores: tuple[RefereeScores | None, RefereeScores, RefereeScores],
+    over_incumbent: Bound,
+    over_real: Bound | None,
+    committed: bool,
+    reason: str,
+) -> Certificate:
+    real, before, after = scores
+    delivered = trial.pool.take(trial.lineages.delivered(trial.pool))
+    return Certificate(
+        window=trial.window,
+        protocol=protocol,
+        scorer=scorer,
+        pool_sha256=table_sha256(delivered),
+        n_rows=len(delivered),
+        n_judged=len(trial.pool),
+        score_real=float("nan") if real is None else real.mean,
+        score_before=before.mean,
+        score_after=after.mean,
+        over_incumbent=over_incumbent,
+        over_real=over_real,
+        look=trial.n_failures + 1,
+        committed=committed,
+        reason=reason if len(trial.pool) else "no candidate passed the gates",
+        learners_before=before.learner_means(),
+        learners_after=after.learner_means(),
+    )

@@ -1,0 +1,190 @@
+"""One window: actions, candidates, gates and feedback, until the pool is full.
+
+Reads from: config, domain, rng, stages, table, loop.progress.  Read by: loop.augment.
+
+Every draw has a stream named after its step, so a step draws the same whatever was
+drawn before it, one action at a time or several together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tabtap.config import AugmentConfig
+from tabtap.domain import (
+    Action,
+    Admission,
+    Baseline,
+    Candidates,
+    Experience,
+    GateContext,
+    LearnerState,
+    Lineages,
+    StepRecord,
+)
+from tabtap.loop.progress import Progress, Stages
+from tabtap.rng import stream
+from tabtap.stages import ActionPolicy, Critic, Sensor
+from tabtap.table.table import Table, concat
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """What does not change during a run."""
+
+    real: Table
+    lineages: Lineages
+    stages: Stages
+    config: AugmentConfig
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Open:
+    """A window that is being filled."""
+
+    pool: Candidates
+    policy: ActionPolicy
+    sensor: Sensor
+    critic: Critic
+    steps: tuple[StepRecord, ...]
+
+
+OnStep = Callable[[StepRecord], None]
+
+
+def fill_window(
+    scene: Scene,
+    progress: Progress,
+    baseline: Baseline,
+    on_step: OnStep,
+    in_time: Callable[[], bool],
+) -> Open | None:
+    """Take a window's actions (lines 4 to 14 of algorithm 1); None if time ran out."""
+    config = scene.config
+    first = progress.window * config.commit.window_length
+    now = Open(
+        Candidates.none(scene.real), progress.policy, progress.sensor, progress.critic,
+        (),
+    )  # fmt: skip
+    last = first + config.commit.window_length
+    for start in range(first, last, config.actions_per_batch):
+        if not in_time():
+            return None
+        numbers = range(start, min(start + config.actions_per_batch, last))
+        now = _take_actions(scene, progress, baseline, now, numbers)
+        for record in now.steps[-len(numbers) :]:
+            on_step(record)
+    return now
+
+
+def _take_actions(
+    scene: Scene, progress: Progress, baseline: Baseline, now: Open, numbers: range
+) -> Open:
+    committed = progress.committed
+    state = now.sensor.read(
+        scene.real, committed.rows, now.pool.rows, baseline.uncertainty
+    )
+    actions = [
+        now.policy.sample(state, stream(scene.seed, "action", step)) for step in numbers
+    ]
+    proposed = scene.stages.proposer.propose(
+        scene.real,
+        committed.rows,
+        baseline.hardness,
+        actions,
+        [stream(scene.seed, "proposal", step) for step in numbers],
+    )
+    pool = now.pool
+    admissions = []
+    for step, candidates in zip(numbers, proposed, strict=True):
+        numbered = replace(candidates, step=np.full(len(candidates), step, np.int64))
+        admission = _admit(scene, baseline, committed, pool, numbered)
+        admissions.append(admission)
+        pool = Candidates.joined([pool, admission.admitted])
+    estimates = scene.stages.utility.gains(
+        baseline, [admission.admitted.rows for admission in admissions]
+    )
+    gains = [
+        estimate.gain if len(admission.admitted) else float("nan")
+        for estimate, admission in zip(estimates, admissions, strict=True)
+    ]
+    told = _learn(now, state, actions, proposed, admissions, gains)
+    records = [
+        replace(record, step=step, window=progress.window)
+        for step, record in zip(numbers, told.steps, strict=True)
+    ]
+    return replace(told, pool=pool, steps=(*now.steps, *records))
+
+
+def _admit(
+    scene: Scene,
+    baseline: Baseline,
+    committed: Candidates,
+    pool: Candidates,
+    candidates: Candidates,
+) -> Admission:
+    """Apply the gates lineage by lineage: none may look at what another has seen."""
+    parts = []
+    for member in scene.lineages.members:
+        mine = candidates.of_lineage(member)
+        if not len(mine):
+            continue
+        keeper = scene.stages.gatekeeper
+        seen = scene.lineages.seen(member)
+        kept = [scene.lineages.held_by(member, t.rows) for t in (committed, pool)]
+        ask = keeper.needs_prediction
+        context = GateContext(
+            scene.real.take(seen),
+            concat(kept),
+            scene.stages.utility.foresee(mine.rows) if ask else None,
+            baseline.hardness[seen] if ask else None,
+        )
+        parts.append(keeper.admit(mine, context))
+    if not parts:
+        return Admission(candidates, {})
+    names = [name for part in parts for name in part.refused]
+    refused = {
+        name: sum(part.refused.get(name, 0) for part in parts)
+        for name in dict.fromkeys(names)
+    }
+    return Admission(Candidates.joined([part.admitted for part in parts]), refused)
+
+
+def _learn(
+    now: Open,
+    state: LearnerState,
+    actions: Sequence[Action],
+    proposed: Sequence[Candidates],
+    admissions: Sequence[Admission],
+    gains: Sequence[float],
+) -> Open:
+    sensor, critic = now.sensor, now.critic
+    records, experience = [], []
+    for action, candidates, admission, gain in zip(
+        actions, proposed, admissions, gains, strict=True
+    ):
+        n_passed, n_proposed = len(admission.admitted), len(candidates)
+        sensor = sensor.noted(action.template, n_passed, n_proposed)
+        feedback, advantage, critic = critic.judged(gain)
+        experience.append(Experience(state, action, feedback))
+        records.append(
+            StepRecord(
+                step=0,
+                window=0,
+                state=state,
+                action=action,
+                n_proposed=n_proposed,
+                refused=admission.refused,
+                n_admitted=n_passed,
+                gain=gain,
+                advantage=advantage,
+                feedback=feedback,
+            )
+        )
+    return Open(
+        now.pool, now.policy.improved(experience), sensor, critic, tuple(records)
+    )
