@@ -112,7 +112,7 @@ class Trial:
     """Checks of this run that ended in a refusal so far."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Certificate:
     """One commitment check: what was measured and what was decided."""
 
@@ -145,6 +145,10 @@ class Certificate:
     committed: bool
     reason: str
     """The decision as a sentence."""
+
+    evidence: Mapping[str, FloatArray] = field(default_factory=dict)
+    """Scores that the bounds were computed from: ``real``, ``before``, ``after``, and
+    ``clusters`` where rows belong together; fold gains under the paper's protocol."""
 
     learners_before: Mapping[str, float] = field(default_factory=dict)
     learners_after: Mapping[str, float] = field(default_factory=dict)

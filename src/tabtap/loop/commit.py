@@ -9,6 +9,7 @@ letter.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ from tabtap.domain import (
 from tabtap.loop.bounds import confidence_at, one_sided, two_sided_fold_margin
 from tabtap.loop.digest import table_sha256
 from tabtap.stages import Referee, Utility
-from tabtap.table.schema import IntArray
+from tabtap.table.schema import FloatArray, IntArray
 from tabtap.table.table import concat
 
 
@@ -72,6 +73,7 @@ class CrossfitCommitment:
             over_real=over_real,
             committed=committed,
             reason=_crossfit_reason(over_real, least, first=before is real),
+            evidence=self._evidence(real, before, after),
         )
         return certificate, Standing(real, after if committed else before)
 
@@ -81,6 +83,15 @@ class CrossfitCommitment:
         real = self.referee.scores(trial.committed.empty())
         same = real if not len(trial.committed) else None
         return Standing(real, same or self.referee.scores(trial.committed))
+
+    def _evidence(self, *scores: RefereeScores) -> dict[str, FloatArray]:
+        names = ("real", "before", "after")
+        evidence = {
+            name: score.overall for name, score in zip(names, scores, strict=True)
+        }
+        if self.clusters is not None:
+            evidence["clusters"] = self.clusters.astype(np.float64)
+        return evidence
 
     def _bound(
         self, after: RefereeScores, before: RefereeScores, confidence: float
@@ -123,6 +134,7 @@ class PaperCommitment:
                 f"the pooled gain {bound.gain:.4g} {relation} min_gain "
                 f"{self.config.min_gain:g} plus the error bar {margin:.4g}"
             ),
+            evidence={"fold_gains": folds},
         )
         return certificate, trial.standing
 
@@ -152,6 +164,7 @@ def _certificate(  # noqa: PLR0913  everything a certificate states, by name
     over_real: Bound | None,
     committed: bool,
     reason: str,
+    evidence: Mapping[str, FloatArray],
 ) -> Certificate:
     real, before, after = scores
     delivered = trial.pool.take(trial.lineages.delivered(trial.pool))
@@ -170,6 +183,7 @@ def _certificate(  # noqa: PLR0913  everything a certificate states, by name
         look=trial.n_failures + 1,
         committed=committed,
         reason=reason if len(trial.pool) else "no candidate passed the gates",
+        evidence=evidence,
         learners_before=before.learner_means(),
         learners_after=after.learner_means(),
     )

@@ -1,0 +1,236 @@
+"""The text of a rule, read into a tree that holds nothing but what rules may say.
+
+Reads from: errors, gates.rule_errors.  Read by: gates.rules, gates.rule_evaluation.
+
+Python's parser does the reading and nothing is ever run: each node is held against a
+list of what is allowed.  Words that are not identifiers stand in backticks, and what
+Python keeps for itself (``class``) is an ordinary column name here.  Both are hidden
+from the parser behind underscores of the same length, so every position in the tree is
+a position in the user's text.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import math
+import re
+import warnings
+from dataclasses import dataclass
+
+from tabtap.gates.rule_errors import RuleText, Span
+
+MAX_CHARACTERS = 10_000
+MAX_DEPTH = 100
+"""Brackets within brackets, or operators in a row; deeper is a slip or an attack."""
+
+FUNCTIONS = ("abs", "combination", "max", "min", "round")
+MISSING = "missing"
+
+_OWN_WORDS = {"if", "then", "implies"}
+_PYTHON_WORDS = {"and", "or", "not", "in", "is", "True", "False", "None"}
+_HIDDEN = set(keyword.kwlist) - _OWN_WORDS - _PYTHON_WORDS
+_PIECE = re.compile(
+    r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+      | (?P<quoted>`[^`]+`)
+      | (?P<word>[^\W\d]\w*)
+      | (?P<number>[\d.]+(?:[eE][+-]?\d+)?\w*)
+      | (?P<lone>(?<![<>=!])=(?!=))
+      | (?P<open>["'`\#])
+    """,
+    re.VERBOSE,
+)
+_OPEN_MARKS = {
+    '"': ("a quotation that does not end", 'Add the closing ".'),
+    "'": ("a quotation that does not end", "Add the closing '."),
+    "`": ("a column name that does not end", "Add the closing backtick."),
+    "#": ("rules have no comments", "Put the name of a rule into name=."),
+}
+_ALLOWED: tuple[type[ast.AST], ...] = (
+    *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd),
+    *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Name, ast.Load),
+    *(ast.Compare, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
+    *(ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.Call, ast.Constant),
+    *(ast.List, ast.Tuple, ast.Set),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRule:
+    """A rule as trees: ``claim`` must hold wherever ``condition`` does."""
+
+    source: RuleText
+    claim: ast.expr
+    condition: ast.expr | None = None
+
+
+def parse_rule(text: str, name: str) -> ParsedRule:
+    """Read the text of a rule, or refuse it in one sentence.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``0 <= age <= 120`` or ``if pregnant == "yes" then sex == "f"``.
+    name : str
+        What the rule is called in messages.
+
+    Raises
+    ------
+    UserInputError
+        Naming the rule, the place, what was found and what is accepted.
+    """
+    source = RuleText(name, " ".join(re.split(r"[\r\n]", text)))
+    if len(text) > MAX_CHARACTERS:
+        found = f"it has {len(text)} characters, more than {MAX_CHARACTERS}"
+        raise source.error((0, 0), found, "Split it into several rules.")
+    if not text.strip():
+        raise source.error((0, 0), "it is empty", 'Write one, such as "age >= 18".')
+    hidden, words = _hide_names(source)
+    parts = _split(source, words)
+    trees = [_parse_part(source, hidden, part) for part in parts]
+    if not any(isinstance(node, ast.Name) for t in trees for node in ast.walk(t)):
+        found, fix = "it names no column", "Column names stand without quotes."
+        raise source.error((0, len(source.text)), found, fix)
+    return ParsedRule(source, trees[-1], trees[0] if len(trees) == 2 else None)
+
+
+def _hide_names(source: RuleText) -> tuple[str, list[tuple[str, Span]]]:
+    """Return the text with odd names hidden, and our own words where they stand."""
+    hidden = list(source.text)
+    own: list[tuple[str, Span]] = []
+    for piece in _PIECE.finditer(source.text):
+        word, span = piece.group(), piece.span()
+        if piece.lastgroup == "open":
+            raise source.error(span, *_OPEN_MARKS[word])
+        if piece.lastgroup == "lone":
+            raise source.error(span, "a single =", "Write == for 'is equal to'.")
+        if piece.lastgroup == "word" and word in _OWN_WORDS:
+            own.append((word, span))
+        elif piece.lastgroup == "quoted" or word in _HIDDEN:
+            hidden[span[0] : span[1]] = "_" * len(word)
+    return "".join(hidden), own
+
+
+def _split(source: RuleText, words: list[tuple[str, Span]]) -> list[Span]:
+    """Return where the condition and the claim stand; only the claim if no other."""
+    everything = (0, len(source.text))
+    if not words:
+        return [everything]
+    (first, span), *rest = words
+    if first == "implies" and not rest:
+        return [(0, span[0]), (span[1], everything[1])]
+    if first == "if" and not source.text[: span[0]].strip():
+        if [word for word, _ in rest] == ["then"]:
+            then = rest[0][1]
+            return [(span[1], then[0]), (then[1], everything[1])]
+        if not rest:
+            raise source.error(span, "there is no then", "Write: if ... then ...")
+    word, span = words[-1]
+    fix = (
+        "Write one condition and one claim in a rule, outside brackets: "
+        "if ... then ..., or ... implies ...; a column of that name in backticks."
+    )
+    raise source.error(span, f"{word!r} cannot stand here", fix)
+
+
+def _parse_part(source: RuleText, hidden: str, part: Span) -> ast.expr:
+    start, end = part
+    if not hidden[start:end].strip():
+        where = (max(start - 1, 0), min(end + 1, len(hidden)))
+        raise source.error(where, "something is left out here", "")
+    # In brackets, so that blanks before it are no indentation.
+    code = "(" + " " * start + hidden[start:end] + "\n)"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on escapes within quotations
+            tree = ast.parse(code, mode="eval").body
+    except SyntaxError as error:
+        raise source.syntax_error(error, end) from None
+    except (MemoryError, RecursionError, ValueError):
+        found = "it is too deeply nested or has a number that is too long"
+        raise source.error(part, found, "Split it into several rules.") from None
+    return _checked(tree, source, 0)
+
+
+def _checked(node: ast.expr, source: RuleText, depth: int) -> ast.expr:
+    """Give a node back with its column names restored, or refuse it."""
+    if depth > MAX_DEPTH:
+        found = f"it is more than {MAX_DEPTH} levels deep"
+        raise source.error(source.span(node), found, "Split it into several rules.")
+    inner = [node, getattr(node, "op", node), *getattr(node, "ops", [])]
+    for part in inner:
+        if not isinstance(part, _ALLOWED):
+            raise source.refuse(node, part)
+    check = _CHECKS.get(type(node))
+    if check is not None:
+        check(node, source)
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            _checked(child, source, depth + 1)
+    return node
+
+
+def _check_name(node: ast.Name, source: RuleText) -> None:
+    start, end = source.span(node)
+    # Not the parser's own word for it, which is normalised and may be hidden.
+    node.id = source.text[start:end].strip("`")
+
+
+def _check_constant(node: ast.Constant, source: RuleText) -> None:
+    value = node.value
+    if value is None:
+        raise source.error(
+            source.span(node), "rules have no None", "Write: column is missing"
+        )
+    if not isinstance(value, (bool, int, float, str)):
+        raise source.refuse(node, node)
+    if not isinstance(value, str):
+        try:
+            finite = math.isfinite(float(value))
+        except OverflowError:
+            finite = False
+        if not finite:
+            raise source.error(
+                source.span(node), "the number is too large", "Write a smaller one."
+            )
+
+
+def _check_call(node: ast.Call, source: RuleText) -> None:
+    name = node.func.id if isinstance(node.func, ast.Name) else None
+    if name not in FUNCTIONS or node.keywords:
+        known = ", ".join(FUNCTIONS)
+        raise source.error(
+            source.span(node),
+            "this is no function that rules know",
+            f"They know {known}, with plain arguments.",
+        )
+
+
+def _check_compare(node: ast.Compare, source: RuleText) -> None:
+    for operator, right in zip(node.ops, node.comparators, strict=True):
+        span = source.span(right)
+        if isinstance(operator, (ast.Is, ast.IsNot)):
+            is_word = source.text[span[0] : span[1]] == MISSING
+            if not is_word or len(node.ops) > 1 or not isinstance(node.left, ast.Name):
+                found = "'is' asks only whether a column is missing"
+                fix = "Write: column is missing, or column is not missing; else =="
+                raise source.error(span, found, fix)
+        elif isinstance(operator, (ast.In, ast.NotIn)):
+            items = getattr(right, "elts", None)
+            if not items or not all(_is_literal(item) for item in items):
+                found = "'in' needs a list of values"
+                raise source.error(span, found, "Write: column in [1, 2, 3]")
+
+
+def _is_literal(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant)
+
+
+_CHECKS = {
+    ast.Name: _check_name,
+    ast.Constant: _check_constant,
+    ast.Call: _check_call,
+    ast.Compare: _check_compare,
+}

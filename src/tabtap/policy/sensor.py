@@ -1,0 +1,208 @@
+"""What the policy is told before it decides: where rows are short, unsure, new.
+
+Reads from: domain, errors, table, policy.pass_rates.  Read by: loop.
+
+Every part of the state is free of units and of the number of rows, so that one policy
+network suits every table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tabtap.domain import LearnerState
+from tabtap.errors import UserInputError, bad_setting
+from tabtap.policy.pass_rates import PassRates
+from tabtap.table.distance import DistanceScale, nearest
+from tabtap.table.schema import FloatArray, IntArray
+from tabtap.table.table import Table
+
+Wish = str | Mapping[int, float] | Sequence[float] | FloatArray
+"""``balanced``, ``real``, or the share of each target."""
+
+NEUTRAL = 0.5
+"""What a part of the state in [0, 1] is when nothing can be measured."""
+
+
+def read_state(
+    real_counts: IntArray,
+    committed_counts: IntArray,
+    wanted: FloatArray,
+    uncertainty: FloatArray,
+    pass_rates: PassRates,
+    novelty: float,
+) -> LearnerState:
+    """Put together the learner's state (equations 16 and 35).
+
+    Parameters
+    ----------
+    real_counts, committed_counts : arrays of shape (n_targets,)
+        Real and committed rows of each class or target bin; together they are D_t.
+    wanted : array of shape (n_targets,)
+        Share of the rows that each target should have; see ``wanted_mixture``.
+    uncertainty : array of shape (n_targets,)
+        See ``uncertainty_by_target``.
+    pass_rates : PassRates
+        What came through the gates lately.
+    novelty : float
+        See ``novelty_of``.
+
+    Returns
+    -------
+    LearnerState
+        A target is available when it has a real row and a share of it is wanted.
+    """
+    return LearnerState(
+        deficit=deficit(wanted, np.asarray(real_counts) + committed_counts),
+        uncertainty=np.asarray(uncertainty, np.float64),
+        pass_rate=pass_rates.shares(),
+        novelty=novelty,
+        available=(np.asarray(real_counts) > 0) & (np.asarray(wanted) > 0),
+    )
+
+
+def wanted_mixture(wish: Wish, real_counts: IntArray) -> FloatArray:
+    """Return the share of the rows that each target should have.
+
+    Parameters
+    ----------
+    wish : str, mapping or sequence
+        ``balanced``: the same for every target that has a real row; ``real``: as in the
+        real rows; otherwise the share of each target, by its number or in order.
+        Shares need not add up to 1; a target that a mapping leaves out gets nothing.
+    real_counts : array of shape (n_targets,)
+        Real rows of each target.
+
+    Returns
+    -------
+    array of shape (n_targets,)
+        Shares, at least 0, that add up to 1.
+
+    Raises
+    ------
+    UserInputError
+        If the wish cannot be understood, or asks for a target without a real row.
+
+    Examples
+    --------
+    >>> wanted_mixture("balanced", [30, 0, 10])
+    array([0.5, 0. , 0.5])
+    >>> wanted_mixture({2: 3, 0: 1}, [30, 0, 10])
+    array([0.25, 0.  , 0.75])
+    """
+    counts = np.asarray(real_counts, np.float64)
+    if isinstance(wish, str):
+        shares = _named_mixture(wish, counts)
+    else:
+        shares = _given_mixture(wish, len(counts))
+    if (missing := np.flatnonzero((shares > 0) & (counts == 0))).size:
+        raise UserInputError(
+            f"Rows of target {missing[0]} are wanted, but no real row has it, so none "
+            "can be made. Want a share of 0 of it, or add real rows."
+        )
+    if not np.isfinite(shares).all() or shares.min() < 0 or shares.sum() <= 0:
+        must = "be shares of at least 0, not all of them 0"
+        raise bad_setting("mixture", wish, must, "Try 'balanced'.")
+    return np.asarray(shares / shares.sum())
+
+
+def deficit(wanted: FloatArray, held_counts: IntArray) -> FloatArray:
+    """Return the share wanted minus the share held of each target; delta in the paper.
+
+    Positive where rows are short.  Ten times as many rows give the same deficit.
+    """
+    held = np.asarray(held_counts, np.float64)
+    return np.asarray(wanted - held / max(held.sum(), 1.0))
+
+
+def uncertainty_by_target(
+    uncertainty: FloatArray,
+    targets: IntArray,
+    n_targets: int,
+    *,
+    n_classes: int | None = None,
+) -> FloatArray:
+    """Return how unsure the evaluator is of each target's rows; u in the paper.
+
+    Parameters
+    ----------
+    uncertainty : array of shape (n_rows,)
+        The evaluator's, of real rows: entropy in nats, or a standard deviation in
+        those of the real targets.  Rows whose uncertainty is NaN do not count.
+    targets : array of shape (n_rows,)
+        Class code or target bin of each row.
+    n_targets : int
+        Classes or target bins of the table.
+    n_classes : int, optional
+        Classes whose entropy it is; None in regression.
+
+    Returns
+    -------
+    array of shape (n_targets,)
+        In [0, 1]: entropy as a share of the largest possible, deviations x as
+        x / (1 + x).  A target without rows gets the mean of the others.
+    """
+    level = np.asarray(uncertainty, np.float64)
+    if n_classes is None:
+        level = level / (1.0 + level)
+    else:
+        level = level / np.log(max(n_classes, 2))
+    known = np.isfinite(level)
+    codes, level = np.asarray(targets)[known], np.clip(level[known], 0.0, 1.0)
+    n_rows = np.bincount(codes, minlength=n_targets)
+    total = np.bincount(codes, weights=level, minlength=n_targets)
+    means = total / np.maximum(n_rows, 1)
+    found = n_rows > 0
+    spare = float(means[found].mean()) if found.any() else NEUTRAL
+    return np.where(found, means, spare)
+
+
+def novelty_of(
+    pool: Table, committed: Table, real: Table, scale: DistanceScale, gap: float
+) -> float:
+    """Return how far the pool is from the rows held, in [0, 1); d in the paper.
+
+    The mean distance from a pooled row to the nearest committed one, or to the nearest
+    real one as long as nothing is committed, counted in typical gaps x between real
+    rows and squashed to x / (1 + x): 0 for copies, a half at the usual distance, near 1
+    far away.  An empty pool is neither near nor far: a half.
+
+    Where real rows have no gap to count in (they all coincide, or there is only one)
+    the distance is counted in standard deviations, as it is.
+    """
+    held = committed if len(committed) else real
+    if len(pool) == 0 or len(held) == 0:
+        return NEUTRAL
+    distance, _ = nearest(pool, held, scale)
+    unit = gap if np.isfinite(gap) and gap > 0 else 1.0
+    steps = float(distance.mean()) / unit
+    return steps / (1.0 + steps)
+
+
+def _named_mixture(wish: str, counts: FloatArray) -> FloatArray:
+    if wish == "balanced":
+        return (counts > 0).astype(np.float64)
+    if wish == "real":
+        return counts
+    must = "be 'balanced', 'real' or the share of each target"
+    raise bad_setting("mixture", wish, must, "Try 'balanced'.")
+
+
+def _given_mixture(
+    wish: Mapping[int, float] | Sequence[float] | FloatArray, n_targets: int
+) -> FloatArray:
+    if not isinstance(wish, Mapping):
+        shares = np.asarray(wish, np.float64)
+        if shares.shape != (n_targets,):
+            must = f"have one share for each of the {n_targets} targets"
+            raise bad_setting("mixture", wish, must, "Try 'balanced'.")
+        return shares
+    shares = np.zeros(n_targets)
+    for target, share in wish.items():
+        if target not in range(n_targets):
+            must = f"name targets by their numbers, 0 to {n_targets - 1}"
+            raise bad_setting("mixture", wish, must, f"Leave out {target!r}.")
+        shares[target] = share
+    return shares
