@@ -67,6 +67,30 @@ class Lineages:
             chosen[rows[place::n_members]] = True
         return np.flatnonzero(chosen)
 
+    def fitting(self, held: Table, more: Table, budget: int) -> IntArray:
+        """Return how many further rows of each lineage fit into a budget, in order.
+
+        Rows are dealt round by round, one to each lineage, until with those held the
+        budget is delivered; never more, and less only if there are no more rows.
+        """
+        members = self.members
+        n_held, n_more = (
+            [int(np.sum(rows.unseen_fold == member)) for member in members]
+            for rows in (held, more)
+        )
+        n_delivered = len(self.delivered(held))
+        dealt = np.zeros(len(members), dtype=np.int64)
+        for number in range(max(n_more)):
+            if n_delivered >= budget:
+                break
+            for place in range(len(members)):
+                is_delivered = (n_held[place] + number) % len(members) == place
+                full = is_delivered and n_delivered == budget
+                if number < n_more[place] and not full:
+                    dealt[place] += 1
+                    n_delivered += is_delivered
+        return dealt
+
     def held_by(self, member: int, synthetic: Table) -> Table:
         """Return the synthetic rows that belong to a lineage."""
         return synthetic.take(synthetic.unseen_fold == member)

@@ -100,7 +100,8 @@ class ClassPrediction:
 
     def uncertainty(self) -> FloatArray:
         """Return each query's entropy in nats."""
-        positive = np.where(self.probabilities > 0, self.probabilities, 1.0)
+        # Not ``> 0``: that would make a NaN as certain as can be.
+        positive = np.where(self.probabilities <= 0, 1.0, self.probabilities)
         # Adding 0 turns the -0 of a certain answer into 0.
         return np.asarray(-(positive * np.log(positive)).sum(axis=1) + 0.0)
 

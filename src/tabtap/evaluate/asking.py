@@ -25,6 +25,7 @@ def ask(
     """
     try:
         answers = list(evaluator.predict(contexts, queries))
+        lengths = [len(answer) for answer in answers]
     except (UserInputError, MemoryError):
         raise
     except Exception as error:
@@ -34,7 +35,6 @@ def ask(
             f"{type(error).__name__}: {error}. Use another one, such as "
             "evaluator='ensemble'."
         ) from error
-    lengths = [len(answer) for answer in answers]
     wanted = [len(asked) for asked in queries]
     if lengths != wanted:
         raise EvaluatorError(

@@ -2,8 +2,8 @@
 
 Reads from: domain, table, evaluate.fitting.  Read by: evaluate.choose, study.
 
-Appendix F.  Its queries are validation rows that no context contains: hand the same
-ones to every context, and the losses differ by what the contexts differ by.
+Appendix F, equation 50.  Its queries are validation rows that no context contains:
+hand the same ones to every context, and the losses differ by what the contexts do.
 """
 
 from __future__ import annotations

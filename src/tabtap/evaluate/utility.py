@@ -29,7 +29,7 @@ from tabtap.evaluate.asking import ask
 from tabtap.evaluate.focus import hardest_rows
 from tabtap.stages import Evaluator
 from tabtap.table.schema import FloatArray
-from tabtap.table.table import Table, concat
+from tabtap.table.table import NO_ROW, Table, concat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,24 +90,34 @@ class FoldUtility:
     def foresee(self, rows: Table) -> Prediction | None:
         """Predict candidates, each from real folds that lack its real ancestor.
 
-        Returns None for no rows.  A row without an ancestor is answered by the folds
-        that its lineage has seen.
+        Returns None for no rows.  No lineage is told of the fold it has never seen.  A
+        row without an ancestor is answered by the folds that its lineage has seen.
         """
-        from_real = rows.origin >= 0
-        fold = np.where(
-            from_real, self.lineages.fold[np.maximum(rows.origin, 0)], rows.unseen_fold
-        )
-        groups = [(int(k), np.flatnonzero(fold == k)) for k in np.unique(fold)]
-        if not groups:
+        if not len(rows):
             return None
-        contexts = [self.real.take(self.lineages.seen(k)) for k, _ in groups]
-        answers = self._ask(contexts, [rows.take(places) for _, places in groups])
+        home = np.where(
+            rows.origin >= 0, self.lineages.fold[np.maximum(rows.origin, 0)], NO_ROW
+        )
+        pairs, group = np.unique(
+            np.stack([rows.unseen_fold, home]), axis=1, return_inverse=True
+        )
+        places = [np.flatnonzero(np.ravel(group) == k) for k in range(pairs.shape[1])]
+        contexts = [self._apart(int(unseen), int(own)) for unseen, own in pairs.T]
+        answers = self._ask(contexts, [rows.take(part) for part in places])
         return scatter(
             [
-                (places, _one_learner(answer))
-                for (_, places), answer in zip(groups, answers, strict=True)
+                (part, _one_learner(answer))
+                for part, answer in zip(places, answers, strict=True)
             ]
         )
+
+    def _apart(self, unseen: int, own: int) -> Table:
+        """Return the real rows of all folds but two."""
+        fold = self.lineages.fold
+        rows = np.flatnonzero((fold != unseen) & (fold != own))
+        if not len(rows):  # of two folds there is no third
+            rows = self.lineages.seen(unseen)
+        return self.real.take(rows)
 
     def _context(self, fold: int, committed: Table) -> Table:
         beside = self.lineages.held_by(self.lineages.judging(fold), committed)

@@ -110,8 +110,7 @@ def _checked(
     scene: Scene, progress: Progress, baseline: Baseline, window: Open, limits: Limits
 ) -> Progress:
     """Let the pool in or discard it (lines 15 to 21 of algorithm 1)."""
-    room = limits.budget - _n_delivered(scene, progress.committed)
-    pool = _first_rows(scene, window.pool, room)
+    pool = _fitting(scene, progress.committed, window.pool, limits.budget)
     trial = Trial(
         progress.window,
         scene.lineages,
@@ -137,12 +136,15 @@ def _checked(
     )
 
 
-def _first_rows(scene: Scene, pool: Candidates, room: int) -> Candidates:
+def _fitting(
+    scene: Scene, committed: Candidates, pool: Candidates, budget: int
+) -> Candidates:
     """Cut every lineage to the rows there is room for, spread over the window."""
+    n_kept = scene.lineages.fitting(committed.rows, pool.rows, budget)
     chosen = np.zeros(len(pool), dtype=np.bool_)
-    for member in scene.lineages.members:
+    for member, n_rows in zip(scene.lineages.members, n_kept, strict=True):
         rows = np.flatnonzero(pool.rows.unseen_fold == member)
-        spread = np.linspace(0, len(rows) - 1, min(room, len(rows))).round()
+        spread = np.linspace(0, len(rows) - 1, n_rows).round()
         chosen[rows[spread.astype(np.int64)]] = True
     return pool.take(chosen)
 

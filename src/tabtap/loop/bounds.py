@@ -56,7 +56,7 @@ def one_sided(
 
 
 def two_sided_fold_margin(fold_gains: FloatArray, confidence: float) -> float:
-    """Return the paper's error bar: a t interval over folds (calibration appendix)."""
+    """Return the paper's error bar: a t interval over folds (equation 49)."""
     n_folds = len(fold_gains)
     if n_folds < 2:
         return float("inf")

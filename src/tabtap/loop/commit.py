@@ -26,7 +26,7 @@ from tabtap.loop.bounds import confidence_at, one_sided, two_sided_fold_margin
 from tabtap.loop.digest import table_sha256
 from tabtap.stages import Referee, Utility
 from tabtap.table.schema import FloatArray, IntArray
-from tabtap.table.table import concat
+from tabtap.table.table import Table, concat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,8 @@ class CrossfitCommitment:
         over_real = self._bound(after, real, confidence)
         promised = self._bound(before, real, confidence)
         over_incumbent = self._bound(after, before, confidence)
-        least = max(self.config.min_gain, 0.0 if before is real else promised.lower)
+        first = not len(trial.committed)
+        least = max(self.config.min_gain, 0.0 if first else promised.lower)
         committed = bool(over_real.lower > least)
         certificate = _certificate(
             trial,
@@ -72,7 +73,7 @@ class CrossfitCommitment:
             over_incumbent=over_incumbent,
             over_real=over_real,
             committed=committed,
-            reason=_crossfit_reason(over_real, least, first=before is real),
+            reason=_crossfit_reason(over_real, least, first=first),
             evidence=self._evidence(real, before, after),
         )
         return certificate, Standing(real, after if committed else before)
@@ -118,7 +119,8 @@ class PaperCommitment:
         folds = np.asarray(estimate.fold_gains)
         margin = two_sided_fold_margin(folds, self.config.confidence)
         bound = Bound(estimate.gain, margin, self.config.confidence)
-        committed = bool(bound.gain > self.config.min_gain + margin)
+        enough = bound.gain > self.config.min_gain + margin
+        committed = bool(enough and len(trial.pool))
         before = RefereeScores(-np.concatenate(trial.baseline.fold_losses))
         after = RefereeScores(np.asarray([before.mean + estimate.gain]))
         relation = "exceeds" if committed else "does not exceed"
@@ -137,6 +139,14 @@ class PaperCommitment:
             evidence={"fold_gains": folds},
         )
         return certificate, trial.standing
+
+
+def _delivered_pool(trial: Trial) -> Table:
+    """Return those of the pool's rows that the user gets if it is committed."""
+    # Every M-th row of a lineage is delivered, counted from its first committed one.
+    everything = concat([trial.committed, trial.pool])
+    numbers = trial.lineages.delivered(everything)
+    return everything.take(numbers[numbers >= len(trial.committed)])
 
 
 def _crossfit_reason(over_real: Bound, least: float, *, first: bool) -> str:
@@ -167,7 +177,7 @@ def _certificate(  # noqa: PLR0913  everything a certificate states, by name
     evidence: Mapping[str, FloatArray],
 ) -> Certificate:
     real, before, after = scores
-    delivered = trial.pool.take(trial.lineages.delivered(trial.pool))
+    delivered = _delivered_pool(trial)
     return Certificate(
         window=trial.window,
         protocol=protocol,

@@ -145,7 +145,7 @@ def _admit(
         )
         parts.append(keeper.admit(mine, context))
     if not parts:
-        return Admission(candidates, {})
+        return Admission(Candidates.none(scene.real), {})
     names = [name for part in parts for name in part.refused]
     refused = {
         name: sum(part.refused.get(name, 0) for part in parts)
