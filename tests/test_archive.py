@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from tabtap.diffusion import archive as module
-from tabtap.diffusion.archive import Archive, read_archive, write_archive
+from tabtap import archive as module
+from tabtap.archive import Archive, read_archive, write_archive
 from tabtap.errors import FileFormatError, UserInputError
 
 KIND = {"name": "parcel", "version": 3}

@@ -1,6 +1,6 @@
 """One file of arrays and JSON, whole or not there, and checked when it is read.
 
-Reads from: errors.  Read by: diffusion.files.
+Reads from: errors.  Read by: diffusion, loop, result.
 
 The file is a safetensors file; the JSON is the one entry of its metadata, so that
 equal content gives equal bytes.  A checksum covers arrays and JSON alike.  Nothing in
@@ -28,7 +28,7 @@ _KEY = "tabtap"
 _LENGTH_BYTES = 8
 """A safetensors file begins with the length of its header."""
 
-_WAY_OUT = "Restore it from a copy, or fit and save the backbone anew."
+_WAY_OUT = "Restore it from a copy, or make and save it anew."
 _DAMAGE = (SafetensorError, KeyError, TypeError, ValueError, AttributeError)
 
 
@@ -54,23 +54,21 @@ def write_archive(
     UserInputError
         If the folder does not exist.
     """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise UserInputError(
-            f"There is no folder {str(path.parent)!r} to save {path.name!r} in. "
-            "Create it first."
-        )
+    put_in_place(pack_archive(archive, name=name, version=version), path)
+
+
+def pack_archive(archive: Archive, *, name: str, version: int) -> bytes:
+    """Return the content of the file that ``write_archive`` writes."""
     header = {
         "format": name,
         "format_version": version,
         "sha256": _checksum(archive),
         "about": archive.about,
     }
-    content = save(
+    return save(
         {name: np.ascontiguousarray(a) for name, a in archive.arrays.items()},
         metadata={_KEY: _text(header)},
     )
-    _put_in_place(content, path)
 
 
 def read_archive(path: str | Path, *, name: str, version: int) -> Archive:
@@ -82,13 +80,25 @@ def read_archive(path: str | Path, *, name: str, version: int) -> Archive:
         If the file is damaged, of another program, or of a newer version.
     """
     path = Path(path)
-    content = path.read_bytes()
+    return unpack_archive(path.read_bytes(), path, name=name, version=version)
+
+
+def unpack_archive(
+    content: bytes, path: str | Path, *, name: str, version: int
+) -> Archive:
+    """Return what ``pack_archive`` packed; ``path`` is what errors call it.
+
+    Raises
+    ------
+    FileFormatError
+        If the content is damaged, of another program, or of a newer version.
+    """
     header = _header(content, path, name)
     found = header.get("format_version")
     if found != version:
         raise FileFormatError(
             f"{str(path)!r} has format version {found!r}, this tabtap reads {version}. "
-            "Read it with the version that wrote it, or fit and save the backbone anew."
+            "Read it with the version that wrote it, or make and save it anew."
         )
     try:
         archive = Archive(load(content), header["about"])
@@ -105,7 +115,15 @@ def damaged(path: str | Path, found: str) -> FileFormatError:
     return FileFormatError(f"{str(path)!r} is damaged: {found}. {_WAY_OUT}")
 
 
-def _header(content: bytes, path: Path, name: str) -> Mapping[str, Any]:
+def foreign(path: str | Path, name: str) -> FileFormatError:
+    """Return the error for a file that is not of the format asked for."""
+    return FileFormatError(
+        f"{str(path)!r} is not a {name} file, or its beginning is damaged. Pass a "
+        "file that was written by save, or make and save it anew."
+    )
+
+
+def _header(content: bytes, path: str | Path, name: str) -> Mapping[str, Any]:
     length = int.from_bytes(content[:_LENGTH_BYTES], "little")
     try:
         outer = json.loads(content[_LENGTH_BYTES : _LENGTH_BYTES + length])
@@ -115,14 +133,24 @@ def _header(content: bytes, path: Path, name: str) -> Mapping[str, Any]:
     except (*_DAMAGE, RecursionError):
         header, known = {}, False
     if not known:
-        raise FileFormatError(
-            f"{str(path)!r} is not a {name} file, or its beginning is damaged. Pass a "
-            "file that was written by save, or fit and save the backbone anew."
-        )
+        raise foreign(path, name)
     return dict(header)
 
 
-def _put_in_place(content: bytes, path: Path) -> None:
+def put_in_place(content: bytes, path: str | Path) -> None:
+    """Write a file beside the old one, and then put it in its place.
+
+    Raises
+    ------
+    UserInputError
+        If the folder does not exist.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise UserInputError(
+            f"There is no folder {str(path.parent)!r} to save {path.name!r} in. "
+            "Create it first."
+        )
     # Not a file of ``tempfile``: those can be read by their owner alone.
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:

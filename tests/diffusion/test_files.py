@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from tabtap.archive import Archive, read_archive, write_archive
 from tabtap.diffusion import files
-from tabtap.diffusion.archive import Archive, read_archive, write_archive
 from tabtap.diffusion.files import read_stack, save_stack
 from tabtap.errors import FileFormatError
 

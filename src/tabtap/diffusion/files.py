@@ -1,6 +1,6 @@
 """A stack of backbones as arrays and JSON, and back.
 
-Reads from: config, errors, table, diffusion.archive, encoding, groups, scaling, train.
+Reads from: archive, config, errors, table, diffusion.encoding, groups, scaling, train.
 Read by: diffusion.backbone, diffusion.loading.
 
 Arrays keep every bit; what is a name, a choice or a count is JSON.  The values of
@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tabtap.archive import Archive, damaged, read_archive, write_archive
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.archive import Archive, damaged, read_archive, write_archive
 from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.encoding import Encoding, Layout
 from tabtap.diffusion.groups import PatternGroup, SingleGroup, TokenGroup
