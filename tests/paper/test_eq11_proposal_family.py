@@ -1,0 +1,81 @@
+"""Equation 11: anchors from p_anc(D_t, c), masks from p_mask(eta, rho), then q_phi."""
+
+import numpy as np
+import pytest
+
+from tabtap.config import ProposalConfig
+from tabtap.domain import WHOLE, Action, Lineages, Template
+from tabtap.proposal import LineageProposer
+
+N_ROWS, N_COLUMNS, N_DRAWN = 12, 8, 2000
+IMPORTANT = np.arange(N_COLUMNS) < 2
+
+
+class Witness:
+    """Writes down what it is asked for and changes nothing."""
+
+    unseen_folds = (WHOLE,)
+
+    def inpaint_seeded(self, anchors, regenerate, seeds, **_):
+        self.anchors, self.regenerate, self.seeds = anchors[0], regenerate[0], seeds[0]
+        return list(anchors)
+
+
+@pytest.fixture
+def ask(build_table):
+    rng = np.random.default_rng(0)
+    real = build_table(np.resize([0, 0, 1], N_ROWS), *rng.normal(size=(8, N_ROWS)))
+    hardness = np.arange(N_ROWS) * 1.0
+
+    def answer(template=Template.EXPLORE, rho=0.5, hard_share=0.5):
+        witness = Witness()
+        config = ProposalConfig(candidates_per_step=N_DRAWN, hard_share=hard_share)
+        lineages = Lineages(np.arange(N_ROWS) % 3, crossfit=False)
+        proposer = LineageProposer(witness, lineages, config, {WHOLE: IMPORTANT})
+        action, rng = Action(1, template, rho, rho), np.random.default_rng(1)
+        proposer.propose(real, real.empty(), hardness, [action], [rng])
+        return witness
+
+    return answer
+
+
+@pytest.mark.parametrize("hard_share", [0.0, 0.5, 1.0])
+def test_p_anc_mixes_hard_and_all_rows_of_the_class(ask, hard_share):
+    anchors = ask(hard_share=hard_share).anchors
+
+    # The class has rows 2, 5, 8 and 11, in the order of their hardness.
+    share = np.bincount(anchors.origin, minlength=N_ROWS) / N_DRAWN
+    hard, even = np.array([1, 2, 3, 4]) / 10, np.full(4, 0.25)
+    expected = hard_share * hard + (1 - hard_share) * even
+    assert share[2::3] == pytest.approx(expected, abs=0.002)
+    assert share[2::3].sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("template", "n_free"), [(Template.EXPLORE, 8), (Template.CONSERVATIVE, 6)]
+)
+@pytest.mark.parametrize("rho", [0.25, 0.5, 1.0])
+def test_p_mask_redraws_a_random_share_rho_of_what_the_template_frees(
+    ask, template, n_free, rho
+):
+    masks = ask(template=template, rho=rho).regenerate
+
+    free = masks[:, 8 - n_free :]
+    assert masks.sum(axis=1).mean() == pytest.approx(rho * n_free, abs=0.05)
+    assert free.mean(axis=0) == pytest.approx(np.full(n_free, rho), abs=0.05)
+    assert masks.sum() == free.sum()
+
+
+def test_each_sample_has_a_mask_and_noise_of_its_own(ask):
+    witness = ask(rho=0.5)
+
+    assert len(np.unique(witness.regenerate, axis=0)) == 70  # 4 of 8 columns
+    assert len(np.unique(witness.seeds)) == N_DRAWN
+
+
+def test_anchors_and_masks_are_drawn_independently(ask):
+    witness = ask(rho=0.5)
+
+    for row in (2, 5, 8, 11):
+        of_row = witness.regenerate[witness.anchors.origin == row]
+        assert of_row.mean(axis=0) == pytest.approx(np.full(8, 0.5), abs=0.12)
