@@ -9,6 +9,7 @@ from tabtap.domain import (
     TargetUnit,
     ValuePrediction,
     mix,
+    scatter,
 )
 from tabtap.errors import UserInputError
 
@@ -50,6 +51,15 @@ def test_class_hardness_is_the_entropy(queries):
 
 def test_a_certain_answer_has_no_entropy():
     assert ClassPrediction(np.eye(3)).uncertainty().tolist() == [0.0, 0.0, 0.0]
+
+
+def test_an_answer_that_is_not_a_number_is_not_taken_for_certain():
+    stated = np.array([[np.nan, np.nan], [0.0, 1.0]])
+
+    uncertainty = ClassPrediction(stated).uncertainty()
+
+    assert np.isnan(uncertainty[0])
+    assert uncertainty[1] == 0.0
 
 
 def test_class_scores_average_being_right_and_the_labels_probability(queries):
@@ -154,3 +164,25 @@ def test_a_mixture_keeps_the_unit_of_its_parts(real):
     part = ValuePrediction(np.zeros(1), np.ones(1)).in_unit_of(real)
 
     assert mix([part, part]).uncertainty() == pytest.approx(part.uncertainty())
+
+
+def test_scattered_class_answers_return_to_their_rows():
+    parts = [
+        (np.array([2, 0]), ClassPrediction(STATED[[2, 0]])),
+        (np.array([1]), ClassPrediction(STATED[[1]])),
+    ]
+
+    assert scatter(parts).probabilities.tolist() == STATED.tolist()
+
+
+def test_scattered_values_return_to_their_rows_in_their_unit():
+    unit = TargetUnit(0.0, 2.0)
+    parts = [
+        (np.array([1]), ValuePrediction(np.array([5.0]), np.array([16.0]), unit)),
+        (np.array([0]), ValuePrediction(np.array([3.0]), np.array([4.0]), unit)),
+    ]
+
+    whole = scatter(parts)
+
+    assert whole.mean.tolist() == [3.0, 5.0]
+    assert whole.uncertainty().tolist() == [1.0, 2.0]
