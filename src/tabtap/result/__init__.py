@@ -1,0 +1,20 @@
+"""What a run returns: rows, where they come from, the evidence, and one file of it.
+
+Reads from: archive, domain, errors, loop, table.  Read by: api, report, cli.
+"""
+
+from tabtap.result.about import RunAbout, installed_versions
+from tabtap.result.frames import Waterfall
+from tabtap.result.loading import load_result
+from tabtap.result.result import AugmentResult
+from tabtap.result.verify import Finding, verify
+
+__all__ = [
+    "AugmentResult",
+    "Finding",
+    "RunAbout",
+    "Waterfall",
+    "installed_versions",
+    "load_result",
+    "verify",
+]

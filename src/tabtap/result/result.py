@@ -1,0 +1,288 @@
+"""The result of a run: what was added, where it comes from, and on what evidence.
+
+Reads from: domain, errors, loop, table, and its neighbours.  Read by: api, report, cli.
+
+A result holds tables, not frames: frames are written when asked for, in the container
+and dtypes that the user gave.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from tabtap.domain import Candidates, Certificate, Lineages, StepRecord
+from tabtap.loop import Outcome, Stop
+from tabtap.loop.digest import table_sha256
+from tabtap.result.about import RunAbout
+from tabtap.result.files import save_result
+from tabtap.result.forgetting import forget_rows
+from tabtap.result.frames import (
+    Waterfall,
+    provenance_frame,
+    trace_frame,
+    waterfall,
+)
+from tabtap.result.labels import continued
+from tabtap.result.records import certificates_for_people
+from tabtap.result.why import counted, forgotten_clause, why_sentence
+from tabtap.table.frame import write_frame, write_target
+from tabtap.table.schema import BoolArray, IntArray
+from tabtap.table.table import Table, concat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class AugmentResult:
+    """What a run returns.  Frozen: ``forget`` returns a new result.
+
+    Examples
+    --------
+    A run makes one; here is one by hand, with two copies as its synthetic rows.
+
+    >>> from tabtap.datasets import load_penguins
+    >>> from tabtap.table import read_frame
+    >>> birds = read_frame(load_penguins(), target="species")
+    >>> copies = birds.take(np.array([0, 300]))
+    >>> result = AugmentResult(
+    ...     real=birds,
+    ...     delivered=Candidates(copies, copies.missing < 0, np.array([0, 0])),
+    ...     stop=Stop.BUDGET,
+    ...     about=RunAbout(seed=0, budget=2, settings={}),
+    ... )
+    >>> result
+    AugmentResult(augment, 2 synthetic rows beside 344 real rows)
+    >>> X, y = result.augmented()
+    >>> X.index[-2:].tolist(), y.tail(2).tolist()
+    ([344, 345], ['Adelie', 'Chinstrap'])
+    >>> result.forget(300).parent_indices
+    array([0])
+    """
+
+    real: Table
+    """The user's rows; their ``origin`` is their place in the table given."""
+
+    delivered: Candidates
+    """The synthetic rows, in the order in which they were committed."""
+
+    certificates: tuple[Certificate, ...] = ()
+    """One per window, committed or not."""
+
+    steps: tuple[StepRecord, ...] = ()
+    """One per action."""
+
+    stop: Stop
+    """Why the run ended."""
+
+    about: RunAbout
+    """Seed, settings, judges, versions, times and notes."""
+
+    index: pd.Index | None = None
+    """pandas' labels of the real rows; None counts them."""
+
+    real_sha256: str = ""
+    """Of the real rows that the run was given."""
+
+    forgotten: tuple[int, ...] = ()
+    """Real rows that were removed since, by their place in the table given."""
+
+    n_removed: int = 0
+    """Synthetic rows that were removed with them."""
+
+    @classmethod
+    def of(
+        cls,
+        real: Table,
+        outcome: Outcome,
+        lineages: Lineages,
+        about: RunAbout,
+        *,
+        index: pd.Index | None = None,
+    ) -> AugmentResult:
+        """Return the result of a finished run.
+
+        Parameters
+        ----------
+        real : Table
+            The rows that the run was given.
+        outcome : Outcome
+            What the loop returned.
+        lineages : Lineages
+            Who has seen what; says which of the committed rows are delivered.
+        about : RunAbout
+            How the run was made.
+        index : pandas.Index, optional
+            Labels of the real rows, if they came in pandas.
+        """
+        progress = outcome.progress
+        delivered = progress.committed.take(lineages.delivered(progress.committed.rows))
+        if not np.isin(delivered.rows.origin, real.origin).all():
+            raise AssertionError("a synthetic row descends from no real row")
+        return cls(
+            real=real,
+            delivered=delivered,
+            certificates=progress.certificates,
+            steps=progress.steps,
+            stop=outcome.stop,
+            about=about,
+            index=index,
+            real_sha256=table_sha256(real),
+        )
+
+    def __repr__(self) -> str:
+        synthetic = counted(len(self.delivered), "synthetic row")
+        real = counted(len(self.real), "real row")
+        return f"AugmentResult({self.verdict}, {synthetic} beside {real})"
+
+    @property
+    def verdict(self) -> Literal["augment", "no_gain"]:
+        """Whether there are rows to add."""
+        return "augment" if len(self.delivered) else "no_gain"
+
+    @property
+    def why(self) -> str:
+        """The verdict as a sentence, with its figures."""
+        said = why_sentence(
+            len(self.real) + len(self.forgotten),
+            self.about.budget,
+            self._counts(len(self.delivered) + self.n_removed),
+            self.certificates,
+            self.stop,
+        )
+        if not self.forgotten:
+            return said
+        later = forgotten_clause(self.forgotten, self.n_removed)
+        return f"{said.removesuffix('.')}; {later}."
+
+    @property
+    def synthetic(self) -> Any:  # noqa: ANN401 - the user's container
+        """The synthetic rows as X was given; with the target if X had it."""
+        index = None if self.index is None else self._labels()[len(self.real) :]
+        return write_frame(self.delivered.rows, index=index)
+
+    @property
+    def synthetic_target(self) -> Any:  # noqa: ANN401 - the user's container
+        """The targets of the synthetic rows, as y was given."""
+        index = None if self.index is None else self._labels()[len(self.real) :]
+        return write_target(self.delivered.rows, index=index)
+
+    @property
+    def synthetic_mask(self) -> BoolArray:
+        """Over real and synthetic rows: true where a row is synthetic."""
+        return np.arange(len(self.real) + len(self.delivered)) >= len(self.real)
+
+    @property
+    def parent_indices(self) -> IntArray:
+        """Of every synthetic row: the place among the real rows of its ancestor."""
+        place = {int(origin): i for i, origin in enumerate(self.real.origin)}
+        found = [place[int(origin)] for origin in self.delivered.rows.origin]
+        return np.array(found, dtype=np.int64)
+
+    @property
+    def groups(self) -> NDArray[Any]:
+        """Over real and synthetic rows: who a row belongs to.
+
+        The user's groups, or else every real row for itself; a synthetic row belongs
+        to its ancestor's.  Give them to ``GroupKFold`` to keep a row and what was made
+        of it on one side of every split.
+        """
+        own = self.real.origin if self.about.groups is None else self.about.groups
+        return np.concatenate([own, own[self.parent_indices]])
+
+    @property
+    def provenance(self) -> pd.DataFrame:
+        """One row per synthetic row.
+
+        ``anchor_row`` (place of its real ancestor in the table given), ``redrawn``
+        (names of the columns that were generated), ``target``, ``template``,
+        ``exploration``, ``step``, ``window``, ``fold`` (which its generator never saw;
+        -1 if it saw all rows), and a ``score: ...`` for all that gates measured.
+        """
+        return provenance_frame(self.delivered, self.steps)
+
+    @property
+    def trace(self) -> pd.DataFrame:
+        """One row per step: state, action, refusals, gain and feedback."""
+        return trace_frame(self.steps, self.certificates, self.real.schema)
+
+    @property
+    def waterfall(self) -> Waterfall:
+        """How many rows were proposed, refused, admitted, committed, delivered."""
+        return self._counts(len(self.delivered))
+
+    def certificates_json(self) -> str:
+        """Return every commitment check as JSON text, with its evidence.
+
+        What is not a number, or not finite, is null.
+        """
+        shown = certificates_for_people(self.certificates, self.forgotten)
+        return json.dumps(shown, indent=2, allow_nan=False)
+
+    def augmented(self) -> tuple[Any, Any]:
+        """Return X and y: the real rows as they were, then the synthetic ones.
+
+        Returns
+        -------
+        X : pandas.DataFrame, polars.DataFrame or numpy array
+            As it was given: with the target among its columns if it was there.
+        y : pandas.Series, polars.Series or numpy array
+            The target alone.
+
+        Notes
+        -----
+        Row labels of pandas stay.  New rows go on counting after a RangeIndex or after
+        the largest of integer labels, and are called ``"synthetic 0"`` and so on after
+        labels of any other kind.
+        """
+        everything = concat([self.real, self.delivered.rows])
+        index = None if self.index is None else self._labels()
+        frame = write_frame(everything, index=index)
+        return frame, write_target(everything, index=index)
+
+    def forget(self, row: int | Sequence[int]) -> AugmentResult:
+        """Return a result without some real rows and without their descendants.
+
+        Parameters
+        ----------
+        row : int or sequence of int
+            Places in the table that was given, counted from 0.  They stay the same
+            however much is forgotten.
+
+        Raises
+        ------
+        UserInputError
+            If there is no such row, or it was forgotten already.
+
+        Notes
+        -----
+        The certificates stay and are marked as describing the table before.  The
+        generators of the other rows had seen the forgotten ones, except those of the
+        fold they were in: to remove that influence too, run again without the rows.
+        """
+        return forget_rows(self, row)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file, whole or not at all; ``load_result`` reads it.
+
+        The file is a zip.  ``result.safetensors`` holds all of it exactly, real rows
+        included; ``synthetic.parquet``, ``provenance.parquet`` and
+        ``certificates.json`` are there for other programs.  There is no pickle.
+
+        Raises
+        ------
+        UserInputError
+            If the folder does not exist, or a label cannot be saved.
+        """
+        save_result(self, path)
+
+    def _labels(self) -> pd.Index:
+        return continued(self.index, len(self.delivered))
+
+    def _counts(self, n_delivered: int) -> Waterfall:
+        return waterfall(self.steps, self.certificates, n_delivered)

@@ -1,0 +1,249 @@
+"""Whether a result is what its certificates say: everything recomputed that can be.
+
+Reads from: domain, loop, result.frames.  Read by: cli.
+
+Hashes show that rows are those that were checked, evidence that bounds and decisions
+follow from the scores.  Whoever changes rows, hashes and scores together, so that they
+agree, is not found out: nothing here is signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tabtap.domain import Bound, Certificate
+from tabtap.loop.bounds import confidence_at, one_sided, two_sided_fold_margin
+from tabtap.loop.digest import table_sha256
+from tabtap.result.frames import row_windows
+from tabtap.result.result import AugmentResult
+from tabtap.result.why import counted
+
+_EVIDENCE = {"crossfit": ("real", "before", "after"), "paper": ("fold_gains",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as certified, or that can no longer be checked."""
+
+    kind: Literal["wrong", "unknown"]
+
+    window: int | None
+    """None if it is about the result as a whole."""
+
+    text: str
+
+    def __str__(self) -> str:
+        """Return the finding as one line, beginning with the place."""
+        place = "result" if self.window is None else f"window {self.window}"
+        return f"{place}: {self.text}"
+
+
+def verify(result: AugmentResult) -> list[Finding]:
+    """Recompute hashes, bounds and decisions of a result.
+
+    Parameters
+    ----------
+    result : AugmentResult
+        Of a run, or loaded from a file.
+
+    Returns
+    -------
+    list of Finding
+        Empty if everything is as certified.  After ``forget`` the hashes of what was
+        changed cannot be recomputed: those findings are ``unknown``, not ``wrong``.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from tabtap.datasets import load_penguins
+    >>> from tabtap.domain import Candidates
+    >>> from tabtap.loop import Stop
+    >>> from tabtap.result import RunAbout
+    >>> from tabtap.table import read_frame
+    >>> birds = read_frame(load_penguins(), target="species")
+    >>> result = AugmentResult(
+    ...     real=birds,
+    ...     delivered=Candidates.none(birds),
+    ...     stop=Stop.BUDGET,
+    ...     about=RunAbout(seed=0, budget=0, settings={}),
+    ...     real_sha256=table_sha256(birds),
+    ... )
+    >>> verify(result)
+    []
+    >>> print(*verify(replace(result, real=birds.take(np.arange(9)))))
+    result: the real rows are not those that the run was given
+    """
+    findings = [*_real_rows(result), *_delivered_rows(result)]
+    commit = result.about.settings.get("augment", {}).get("commit")
+    if result.certificates and commit is None:
+        text = "the settings do not say when a pool is committed"
+        findings.append(Finding("unknown", None, text))
+    for place, certificate in enumerate(result.certificates):
+        texts = list(_order(certificate, result.certificates[:place]))
+        texts += _measured(certificate)
+        texts += _standing(certificate, result.certificates[:place])
+        if commit is not None:
+            texts += _decided(certificate, result.certificates[:place], commit)
+        findings += [Finding("wrong", certificate.window, text) for text in texts]
+    return findings
+
+
+def _real_rows(result: AugmentResult) -> Iterator[Finding]:
+    if result.forgotten:
+        n_rows = counted(len(result.forgotten), "real row")
+        text = f"{n_rows} forgotten, so the hash of the table given is no help"
+        yield Finding("unknown", None, text)
+    elif table_sha256(result.real) != result.real_sha256:
+        text = "the real rows are not those that the run was given"
+        yield Finding("wrong", None, text)
+
+
+def _delivered_rows(result: AugmentResult) -> Iterator[Finding]:
+    window = row_windows(result.delivered, result.steps)
+    accepted = {c.window for c in result.certificates if c.committed}
+    if strays := int(np.sum(~np.isin(window, sorted(accepted)))):
+        text = f"{counted(strays, 'synthetic row')} of no committed window"
+        yield Finding("wrong", None, text)
+    for certificate in result.certificates:
+        if not certificate.committed:
+            continue
+        rows = result.delivered.rows.take(window == certificate.window)
+        lost = certificate.n_rows - len(rows)
+        if result.forgotten and lost > 0:
+            text = f"{counted(lost, 'row')} forgotten, so its hash is no help"
+            yield Finding("unknown", certificate.window, text)
+        elif lost:
+            text = f"{counted(len(rows), 'row')} instead of {certificate.n_rows}"
+            yield Finding("wrong", certificate.window, text)
+        elif table_sha256(rows) != certificate.pool_sha256:
+            text = "the rows are not those that were checked: another hash"
+            yield Finding("wrong", certificate.window, text)
+
+
+def _order(certificate: Certificate, before: Sequence[Certificate]) -> Iterator[str]:
+    if certificate.window != len(before):
+        yield f"it is the certificate number {len(before)}"
+    look = 1 + sum(not earlier.committed for earlier in before)
+    if certificate.look != look:
+        yield f"look {certificate.look} is stated, but it is look {look}"
+
+
+def _measured(certificate: Certificate) -> Iterator[str]:
+    """Recompute the bounds from the scores, and the means that are stated."""
+    wanted = _EVIDENCE.get(certificate.protocol)
+    if wanted is None:
+        yield f"there is no protocol {certificate.protocol!r}"
+        return
+    if missing := [name for name in wanted if name not in certificate.evidence]:
+        yield f"there is no evidence {missing[0]!r}"
+    elif certificate.protocol == "paper":
+        yield from _measured_by_folds(certificate)
+    else:
+        yield from _measured_by_scores(certificate)
+
+
+def _measured_by_folds(certificate: Certificate) -> Iterator[str]:
+    gains, stated = certificate.evidence["fold_gains"], certificate.over_incumbent
+    margin = two_sided_fold_margin(gains, stated.confidence)
+    if not _same(margin, stated.margin):
+        yield f"the error bar is {stated.margin:.6g}, the folds give {margin:.6g}"
+    # A mean over focus rows, of which folds may have different numbers.
+    if len(gains) and not _within(stated.gain, gains):
+        yield f"the gain {stated.gain:.6g} is outside what any fold gained"
+
+
+def _measured_by_scores(certificate: Certificate) -> Iterator[str]:
+    stated = certificate.over_incumbent
+    for name, bound, base in (
+        ("the gain over the incumbent", stated, "before"),
+        ("the gain over real rows", certificate.over_real, "real"),
+    ):
+        found = _bound(certificate, base, stated.confidence)
+        if bound is None or not _same_bound(bound, found):
+            yield f"{name} is not what the scores give: {found.lower:.6g} at least"
+    for name in _EVIDENCE["crossfit"]:
+        score = getattr(certificate, f"score_{name}")
+        mean = float(np.mean(certificate.evidence[name]))
+        if not _same(score, mean):
+            yield f"score_{name} is {score:.6g}, the scores have mean {mean:.6g}"
+
+
+def _standing(certificate: Certificate, before: Sequence[Certificate]) -> Iterator[str]:
+    """Check that scores before a pool are those after the last one committed."""
+    if certificate.protocol != "crossfit" or "before" not in certificate.evidence:
+        return
+    accepted = [earlier for earlier in before if earlier.committed]
+    first = before[0] if before else certificate
+    last = accepted[-1].evidence.get("after") if accepted else None
+    for name, wanted in (
+        ("real", first.evidence.get("real")),
+        ("before", last if accepted else first.evidence.get("real")),
+    ):
+        found = certificate.evidence.get(name)
+        if found is None or wanted is None or not _same(found, wanted):
+            yield f"the scores {name!r} are not those of the windows before"
+
+
+def _decided(
+    certificate: Certificate, before: Sequence[Certificate], commit: Mapping[str, Any]
+) -> Iterator[str]:
+    """Apply the rule of the protocol to what is stated."""
+    bound = certificate.over_incumbent
+    confidence = commit["confidence"]
+    if certificate.protocol == "crossfit":
+        confidence = confidence_at(certificate.look, confidence)
+    if not _same(bound.confidence, confidence):
+        yield f"confidence is {bound.confidence:.6g}, it should be {confidence:.6g}"
+    committed = _rule(certificate, before, commit["min_gain"])
+    if committed is not None and committed != certificate.committed:
+        done = "committed" if certificate.committed else "refused"
+        yield f"the pool was {done}, against the rule"
+
+
+def _rule(
+    certificate: Certificate, before: Sequence[Certificate], min_gain: float
+) -> bool | None:
+    """Tell what the rule decides (see ``loop.commit``), or None if it cannot be."""
+    bound = certificate.over_incumbent
+    if certificate.protocol == "paper":
+        enough = bound.gain > min_gain + bound.margin
+        return bool(enough and certificate.n_judged)
+    over_real = certificate.over_real
+    if over_real is None or not {"real", "before"} <= set(certificate.evidence):
+        return None
+    least = 0.0
+    if any(earlier.committed and earlier.n_judged for earlier in before):
+        least = _bound(certificate, "real", bound.confidence, after="before").lower
+    return bool(over_real.lower > max(min_gain, least))
+
+
+def _bound(
+    certificate: Certificate, base: str, confidence: float, *, after: str = "after"
+) -> Bound:
+    evidence = certificate.evidence
+    clusters = evidence.get("clusters")
+    whole = None if clusters is None else clusters.astype(np.int64)
+    return one_sided(np.asarray(evidence[after] - evidence[base]), confidence, whole)
+
+
+def _same_bound(left: Bound, right: Bound) -> bool:
+    pairs = ((left.gain, right.gain), (left.margin, right.margin),
+             (left.confidence, right.confidence))  # fmt: skip
+    return all(_same(one, other) for one, other in pairs)
+
+
+def _same(left: Any, right: Any) -> bool:  # noqa: ANN401 - numbers or arrays
+    if np.shape(left) != np.shape(right):
+        return False
+    # Another version of numpy may add up in another order.
+    return bool(np.allclose(left, right, rtol=1e-9, atol=1e-12, equal_nan=True))
+
+
+def _within(value: float, parts: Any) -> bool:  # noqa: ANN401
+    slack = 1e-9 * (1 + float(np.abs(parts).max()))
+    low, high = float(np.min(parts)) - slack, float(np.max(parts)) + slack
+    return bool(np.isnan(value) or low <= value <= high)

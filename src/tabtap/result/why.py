@@ -1,0 +1,154 @@
+"""The verdict in one sentence, with its figures, for someone who was not there.
+
+Reads from: domain, loop.  Read by: result.result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tabtap.domain import Certificate
+from tabtap.loop import Stop
+from tabtap.result.frames import Waterfall
+
+
+def why_sentence(
+    n_real: int,
+    budget: int | str,
+    counts: Waterfall,
+    certificates: Sequence[Certificate],
+    stop: Stop,
+) -> str:
+    """Say what was added and on what evidence, or why nothing was.
+
+    ``n_real`` and ``counts`` are those of the run, before anything was forgotten.
+    """
+    accepted = [c for c in certificates if c.committed]
+    if accepted and counts.delivered:
+        return _added(n_real, counts.delivered, accepted, len(certificates), stop)
+    reason = _reason_for_none(n_real, budget, counts, certificates, stop)
+    return f"No rows were added: {reason}."
+
+
+def forgotten_clause(rows: Sequence[int], n_removed: int) -> str:
+    """Say what forgetting took away, to go after the sentence of the run."""
+    noun = "row" if len(rows) == 1 else "rows"
+    named = ", ".join(map(str, rows))
+    removed = counted(n_removed, "synthetic row")
+    return (
+        f"since then real {noun} {named} and {removed} that descended from "
+        f"{'it' if len(rows) == 1 else 'them'} were removed, and the figures "
+        "describe the table before"
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun in the right form."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _added(
+    n_real: int,
+    n_added: int,
+    accepted: Sequence[Certificate],
+    n_checks: int,
+    stop: Stop,
+) -> str:
+    last = accepted[-1]
+    verb = "was" if n_added == 1 else "were"
+    evidence = (
+        _paper_evidence(last) if last.over_real is None else _crossfit_evidence(last)
+    )
+    return (
+        f"{counted(n_added, 'synthetic row')} {verb} added to the {n_real} real ones, "
+        f"because {evidence}; {len(accepted)} of {counted(n_checks, 'pool')} passed "
+        f"the check, and the run ended because {stop.value}."
+    )
+
+
+def _crossfit_evidence(certificate: Certificate) -> str:
+    bound = certificate.over_real
+    if bound is None:  # the caller has looked
+        raise AssertionError
+    return (
+        f"with them the score of {certificate.scorer} on real rows that it had not "
+        f"seen goes from {_figure(certificate.score_real)} to "
+        f"{_figure(certificate.score_after)}, a gain of at least "
+        f"{_figure(bound.lower)} with {_percent(bound.confidence)} confidence"
+    )
+
+
+def _paper_evidence(certificate: Certificate) -> str:
+    bound = certificate.over_incumbent
+    return (
+        f"the last pool is estimated to lower the loss of {certificate.scorer} by "
+        f"{_figure(bound.gain)}, more than its error bar of {_figure(bound.margin)} at "
+        f"{_percent(bound.confidence)} confidence (the paper's rule, whose estimates "
+        "are too high where rows are few)"
+    )
+
+
+def _reason_for_none(
+    n_real: int,
+    budget: int | str,
+    counts: Waterfall,
+    certificates: Sequence[Certificate],
+    stop: Stop,
+) -> str:
+    if budget == 0:
+        return "the budget is 0"
+    if not certificates:
+        return f"{stop.value}, before any pool could be checked"
+    judged = [c for c in certificates if c.n_judged]
+    if not judged:
+        return _all_refused(counts, len(certificates))
+    best = max(judged, key=_promise)
+    pools = counted(len(certificates), "pool")
+    return (
+        f"none of {pools} was shown to help; the best one {_shortfall(best, n_real)}, "
+        f"and the run ended because {stop.value}"
+    )
+
+
+def _all_refused(counts: Waterfall, n_windows: int) -> str:
+    said = f"in {counted(n_windows, 'window')} none of {counts.proposed} proposed rows"
+    if not counts.refused or not max(counts.refused.values()):
+        return f"{said} could be checked"
+    gate = max(counts.refused, key=lambda name: counts.refused[name])
+    return (
+        f"{said} passed the gates; the gate {gate!r} refused most, "
+        f"{counts.refused[gate]}"
+    )
+
+
+def _shortfall(certificate: Certificate, n_real: int) -> str:
+    bound = certificate.over_real or certificate.over_incumbent
+    if not np.isfinite(bound.gain):
+        return "could not be measured, as the scores are not numbers"
+    sure = _percent(bound.confidence)
+    if certificate.over_real is None:
+        return (
+            f"is estimated to lower the loss of {certificate.scorer} by "
+            f"{_figure(bound.gain)}, within its error bar of {_figure(bound.margin)} "
+            f"at {sure} confidence"
+        )
+    return (
+        f"changes the score of {certificate.scorer} by {_figure(bound.gain)} over the "
+        f"{n_real} real rows alone, and with {sure} confidence only a change of "
+        f"{_figure(bound.lower)} or better can be promised"
+    )
+
+
+def _promise(certificate: Certificate) -> float:
+    lower = (certificate.over_real or certificate.over_incumbent).lower
+    return -np.inf if np.isnan(lower) else lower
+
+
+def _figure(number: float) -> str:
+    return f"{number:.3g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
