@@ -46,7 +46,7 @@ class WorthProposer:
     worth: object
     n_rows: int = 2
 
-    def propose(self, real, committed, hardness, actions, rngs):
+    def propose(self, real, _committed, hardness, actions, rngs):
         assert len(hardness) == len(real)
         return [self._one(real, a, rng) for a, rng in zip(actions, rngs, strict=True)]
 
@@ -140,7 +140,7 @@ class EvenPolicy:
         template = TEMPLATES[int(rng.integers(2))]
         return Action(target, template, min(max(raw, 0.0), 1.0), raw)
 
-    def log_prob(self, state, action):
+    def log_prob(self, _state, _action):
         raise AssertionError("nobody asks")
 
     def improved(self, experience):
@@ -234,7 +234,7 @@ def make_world(build_table):
         config = AugmentConfig(
             **{"n_steps": 16, "actions_per_batch": 1, **shared}, commit=commit
         )
-        given = worth if callable(worth) else lambda action, rng, n: np.full(n, worth)
+        given = worth if callable(worth) else lambda _a, _r, n: np.full(n, worth)
         utility = WorthUtility(real, lineages)
         if lineages.crossfit:
             rule = CrossfitCommitment(WorthReferee(real, lineages), commit)
@@ -242,7 +242,7 @@ def make_world(build_table):
             rule = PaperCommitment(utility, commit, "stand-in: worth")
         stages = Stages(
             proposer=WorthProposer(lineages, given, n_rows),
-            gatekeeper=WorthGates(admits or (lambda worth: True)),
+            gatekeeper=WorthGates(admits or (lambda _: True)),
             utility=utility,
             commitment=rule,
         )

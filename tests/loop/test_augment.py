@@ -30,7 +30,7 @@ class Clock:
         return self.now
 
 
-def random_worth(action, rng, n_rows):
+def random_worth(_action, rng, n_rows):
     return rng.normal(0.5, 1.0, n_rows)
 
 
@@ -59,7 +59,7 @@ def test_helpful_pools_are_committed_to_the_last_step(make_world, protocol):
 def test_a_harmful_window_between_helpful_ones_is_discarded_alone(make_world):
     calls = itertools.count()
 
-    def worth(action, rng, n_rows):
+    def worth(_action, _rng, n_rows):
         step = next(calls) // 3  # each of three lineages is asked
         return np.full(n_rows, -1.0 if 4 <= step < 8 else 1.0)
 
@@ -153,10 +153,7 @@ def test_time_counts_over_all_sittings(make_world):
 
 
 def test_until_level_ends_at_the_first_refusal_after_a_success(make_world):
-    def worth(action, rng, n_rows):
-        return np.ones(n_rows)
-
-    world = make_world(worth, n_steps=40, patience=9)
+    world = make_world(1.0, n_steps=40, patience=9)
     referee = world.scene.stages.commitment.referee
     scores = referee.scores
 
@@ -181,7 +178,7 @@ def test_until_level_is_patient_before_the_first_success(make_world):
 
 
 def test_pools_without_a_row_are_refused_and_said_so(make_world):
-    outcome = make_world(1.0, admits=lambda worth: False).run()
+    outcome = make_world(1.0, admits=lambda _: False).run()
 
     assert outcome.stop is Stop.PATIENCE
     reasons = {c.reason for c in outcome.progress.certificates}
@@ -192,7 +189,7 @@ def test_pools_without_a_row_are_refused_and_said_so(make_world):
 
 @pytest.mark.parametrize("min_gain", [0.0, -1.0])
 def test_the_paper_s_rule_never_commits_an_empty_pool(make_world, min_gain):
-    world = make_world(1.0, admits=lambda w: False, protocol="paper", min_gain=min_gain)
+    world = make_world(1.0, admits=lambda _: False, protocol="paper", min_gain=min_gain)
 
     outcome = world.run()
 

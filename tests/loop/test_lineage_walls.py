@@ -41,7 +41,7 @@ def is_real(table, real):
 def listening(request, make_world):
     """Run with the real utility and referee over an evaluator that listens."""
 
-    def random_worth(action, rng, n_rows):
+    def random_worth(_action, rng, n_rows):
         return 2 + rng.random(n_rows)  # unlike any real cell, which is at most 1
 
     world = make_world(random_worth, n_folds=4, actions_per_batch=request.param)

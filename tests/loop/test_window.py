@@ -5,7 +5,7 @@ from tabtap.domain import Candidates
 from tabtap.loop.window import fill_window
 
 
-def random_worth(action, rng, n_rows):
+def random_worth(_action, rng, n_rows):
     return rng.normal(0.5, 1.0, n_rows)
 
 
@@ -42,12 +42,9 @@ def test_a_policy_that_does_not_learn_draws_the_same_rows_in_any_batch(
 
 
 def test_a_step_draws_the_same_whatever_was_drawn_before_it(make_world, steady_policy):
-    def ignored(worth):
-        return False
-
     runs = [
-        make_world(random_worth, policy=steady_policy, admits=gate).run()
-        for gate in (None, ignored)  # all rows pass, and none
+        make_world(random_worth, policy=steady_policy, admits=lambda _, p=p: p).run()
+        for p in (True, False)  # all rows pass, or none
     ]
 
     actions = [[s.action for s in run.progress.steps[:8]] for run in runs]

@@ -6,7 +6,7 @@ Reads from: domain, table.  Read by: loop.commit.
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from tabtap.domain import Bound
 from tabtap.table.schema import FloatArray, IntArray
@@ -52,7 +52,7 @@ def one_sided(
         error = np.std(differences, ddof=1) / np.sqrt(count) if count > 1 else 0.0
     if count < 2:
         return Bound(gain, float("inf"), confidence)
-    return Bound(gain, float(stats.t.ppf(confidence, count - 1) * error), confidence)
+    return Bound(gain, float(stdtrit(count - 1, confidence) * error), confidence)
 
 
 def two_sided_fold_margin(fold_gains: FloatArray, confidence: float) -> float:
@@ -61,7 +61,7 @@ def two_sided_fold_margin(fold_gains: FloatArray, confidence: float) -> float:
     if n_folds < 2:
         return float("inf")
     spread = float(np.std(fold_gains, ddof=1))
-    quantile = float(stats.t.ppf((1 + confidence) / 2, n_folds - 1))
+    quantile = float(stdtrit(n_folds - 1, (1 + confidence) / 2))
     return quantile * spread / float(np.sqrt(n_folds))
 
 
