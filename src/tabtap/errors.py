@@ -52,6 +52,14 @@ class EvaluatorLimitWarning(TapWarning):
     """A table is beyond what an evaluator reads; it answers from a part of it."""
 
 
+class RuleBrokenWarning(TapWarning):
+    """Real rows break a rule that synthetic rows must keep."""
+
+
+class RuleIdleWarning(TapWarning):
+    """No real row meets the condition of an if-then rule, so it may never apply."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong with a table: where, what was found, and the fix."""

@@ -107,8 +107,8 @@ def _repeats_are_natural(real: Table) -> bool:
 
 def _distance(candidates: Table, context: GateContext) -> FloatArray:
     scale = _ruler(context.real).scale
-    # A row with an infinite number has no distance, NaN, and does not pass.
+    # An infinite number is near nothing; to refuse it is the types gate's business.
     with np.errstate(invalid="ignore", over="ignore"):
         to_real, _ = nearest(candidates, context.real, scale)
         to_kept, _ = nearest(candidates, context.kept, scale)
-    return np.minimum(to_real, to_kept)
+    return np.nan_to_num(np.minimum(to_real, to_kept), nan=np.inf, posinf=np.inf)

@@ -1,4 +1,4 @@
-"""The soft gate: would someone who has not seen its anchor believe this row?
+"""The gate that asks whether someone who has not seen its anchor believes a row.
 
 Reads from: errors, domain, table.  Read by: gates.check.
 
@@ -42,6 +42,7 @@ class Plausible:
     residual_percentile: float
 
     name: ClassVar[str] = "plausibility"
+    needs_prediction: ClassVar[bool] = True
 
     def passes(self, candidates: Table, context: GateContext) -> BoolArray:
         """Return whether the evaluator finds each row plausible; NaN is not."""

@@ -46,14 +46,15 @@ class RuleText:
     text: str
     """On one line."""
 
+    readable: str = ""
+    """The same with the names hidden that Python's parser cannot read."""
+
     def error(self, span: Span, found: str, fix: str) -> UserInputError:
         """Return the error about one place of the rule."""
         start, end = span
-        word = self.text[start:end].strip()
-        if len(word) > _WINDOW:
-            word = word[: _WINDOW - 3] + "..."
+        word = _clipped(self.text[start:end].strip())
         where = f" at character {start + 1}, {word!r}" if word else ""
-        sentence = f"Rule {self.name!r} is not usable{where}: {found}."
+        sentence = f"Rule {_clipped(self.name)!r} is not usable{where}: {found}."
         advice = f" {fix}" if fix else f" {LANGUAGE}"
         return UserInputError(sentence + advice + self._pointed(span))
 
@@ -90,7 +91,7 @@ class RuleText:
 
     def span(self, node: ast.expr) -> Span:
         """Return where a node stands in the text."""
-        encoded = f"({self.text}".encode()
+        encoded = f"({self.readable}".encode()
         ends = (node.col_offset, node.end_col_offset or node.col_offset)
         start, end = (len(encoded[:at].decode(errors="ignore")) - 1 for at in ends)
         return max(start, 0), max(end, 0)
@@ -104,3 +105,7 @@ class RuleText:
         shown = self.text[first : first + _WINDOW]
         width = max(1, min(end - start, len(shown) - (start - first)))
         return f"\n    {shown}\n    {' ' * (start - first)}{'^' * width}"
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _WINDOW else text[: _WINDOW - 3] + "..."

@@ -16,7 +16,9 @@ import keyword
 import math
 import re
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tabtap.gates.rule_errors import RuleText, Span
 
@@ -86,8 +88,8 @@ def parse_rule(text: str, name: str) -> ParsedRule:
     if not text.strip():
         raise source.error((0, 0), "it is empty", 'Write one, such as "age >= 18".')
     hidden, words = _hide_names(source)
-    parts = _split(source, words)
-    trees = [_parse_part(source, hidden, part) for part in parts]
+    source = replace(source, readable=hidden)
+    trees = [_parse_part(source, part) for part in _split(source, words)]
     if not any(isinstance(node, ast.Name) for t in trees for node in ast.walk(t)):
         found, fix = "it names no column", "Column names stand without quotes."
         raise source.error((0, len(source.text)), found, fix)
@@ -133,14 +135,15 @@ def _split(source: RuleText, words: list[tuple[str, Span]]) -> list[Span]:
     raise source.error(span, f"{word!r} cannot stand here", fix)
 
 
-def _parse_part(source: RuleText, hidden: str, part: Span) -> ast.expr:
-    start, end = part
+def _parse_part(source: RuleText, part: Span) -> ast.expr:
+    (start, end), hidden = part, source.readable
     if not hidden[start:end].strip():
         where = (max(start - 1, 0), min(end + 1, len(hidden)))
         raise source.error(where, "something is left out here", "")
-    # In brackets, so that blanks before it are no indentation.
-    code = "(" + " " * start + hidden[start:end] + "\n)"
     try:
+        # In brackets, so that blanks before it are no indentation.  The parser counts
+        # bytes: as many blanks as the part before has of them keep every position.
+        code = "(" + " " * len(hidden[:start].encode()) + hidden[start:end] + "\n)"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on escapes within quotations
             tree = ast.parse(code, mode="eval").body
@@ -228,7 +231,7 @@ def _is_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant)
 
 
-_CHECKS = {
+_CHECKS: dict[type[ast.expr], Callable[[Any, RuleText], None]] = {
     ast.Name: _check_name,
     ast.Constant: _check_constant,
     ast.Call: _check_call,

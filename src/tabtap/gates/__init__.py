@@ -1,0 +1,28 @@
+"""The gates: which candidate rows are refused, why, and how many.
+
+Reads from: errors, config, domain, stages, table.  Read by: loop, api, cli.
+
+A gate judges each row by itself; see ``stages.Gate``.  A gate of your own is a class
+with a ``name`` and a method ``passes``.
+"""
+
+from tabtap.gates.check import Gates, admit, standard_gates
+from tabtap.gates.diversity import NewRow
+from tabtap.gates.plausibility import Plausible
+from tabtap.gates.rules import BrokenRule, RuleReport, Rules
+from tabtap.gates.validity import InRange, ValidTypes
+from tabtap.gates.waterfall import Waterfall
+
+__all__ = [
+    "BrokenRule",
+    "Gates",
+    "InRange",
+    "NewRow",
+    "Plausible",
+    "RuleReport",
+    "Rules",
+    "ValidTypes",
+    "Waterfall",
+    "admit",
+    "standard_gates",
+]
