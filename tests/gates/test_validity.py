@@ -215,3 +215,24 @@ def test_without_a_single_real_number_none_is_in_range(make_table):
     verdict = InRange((0.0, 1.0)).passes(asked, context_of(real))
 
     assert verdict.tolist() == [False, True]
+
+
+def test_without_real_rows_no_number_is_in_range(make_table):
+    asked = make_table(np.zeros(2), numeric=[[1.0], [np.nan]])
+
+    verdict = InRange(PAPER).passes(asked, context_of(asked.empty()))
+
+    assert verdict.tolist() == [False, True]
+
+
+def test_the_quantiles_are_those_of_the_numbers_that_are_there(make_table):
+    grid = np.arange(201.0)
+    with_holes = np.where(grid % 2, np.nan, grid)  # its q01 is 2, its q99 198
+    real = make_table(grid, numeric=np.stack([grid, with_holes], axis=1))
+    cells = [[100, 1.9], [100, 2.0], [100, 198.0], [100, 198.1], [1.9, 100]]
+
+    verdict = InRange(PAPER).passes(
+        orphans(make_table(np.zeros(5), numeric=cells)), context_of(real)
+    )
+
+    assert verdict.tolist() == [False, True, True, False, False]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabtap.domain import GateContext
-from tabtap.table.schema import BoolArray, Column, Kind
+from tabtap.table.schema import BoolArray, Column, FloatArray, Kind
 from tabtap.table.table import Table
 
 Ends = tuple[NDArray[Any], NDArray[Any]]
@@ -99,23 +99,36 @@ def _valid_cells(candidates: Table, real: Table, place: int) -> BoolArray:
 @lru_cache(maxsize=MAX_TABLES)
 def _real_ends(real: Table, quantiles: tuple[float, float]) -> tuple[Ends | None, ...]:
     """Return the ends of each numeric column; None without a single number."""
+    lows, highs = _quantiles(real.numeric, quantiles)
     ends: list[Ends | None] = []
-    for place in real.schema.numeric:
+    for place, low, high in zip(real.schema.numeric, lows, highs, strict=True):
         seen = real.cells[place][real.missing[:, place] == 0]
+        if not len(seen):
+            ends.append(None)
+            continue
         column = real.schema.features[place]
-        low, high = (_end(column, seen, quantile) for quantile in quantiles)
-        ends.append(None if low is None or high is None else (low, high))
+        # Exact at the very ends: large integers and nanoseconds outgrow a float.
+        least = seen.min() if quantiles[0] == 0 else _stored(column, low)
+        most = seen.max() if quantiles[1] == 1 else _stored(column, high)
+        ends.append((least, most))
     return tuple(ends)
 
 
-def _end(column: Column, seen: NDArray[Any], quantile: float) -> NDArray[Any] | None:
-    if not len(seen):
-        return None
-    if quantile in (0.0, 1.0):
-        # Exact, where 64-bit integers and nanoseconds would not survive a float.
-        return np.asarray(seen.max() if quantile else seen.min())
-    between = np.quantile(seen.astype(np.float64), quantile)
-    return np.asarray(column.store(np.array([between]))[0])
+def _quantiles(numbers: FloatArray, quantiles: tuple[float, float]) -> FloatArray:
+    """Return the quantiles of each column, of its numbers alone; 0 without any."""
+    found = np.zeros((2, numbers.shape[1]))
+    hole = np.isnan(numbers)
+    whole = ~hole.any(axis=0)
+    # All at once: one by one they would be the dearest part of a gate.
+    if len(numbers):
+        found[:, whole] = np.quantile(numbers[:, whole], quantiles, axis=0)
+    for place in np.flatnonzero(~whole & ~hole.all(axis=0)):
+        found[:, place] = np.quantile(numbers[~hole[:, place], place], quantiles)
+    return found
+
+
+def _stored(column: Column, number: float) -> NDArray[Any]:
+    return np.asarray(column.store(np.array([number]))[0])
 
 
 def _kept_cells(candidates: Table, real: Table) -> BoolArray:
