@@ -130,11 +130,10 @@ class Sensor(Protocol):
 class Critic(Protocol):
     """Says whether an action was better or worse than usual."""
 
-    def judged(self, gain: float) -> tuple[Feedback, float, Critic]:
-        """Return the feedback, the advantage, and the critic after it.
-
-        A gain of NaN means that no row was admitted.
-        """
+    def judged(
+        self, gain: float, n_admitted: int
+    ) -> tuple[Feedback, float, Critic]:
+        """Return the feedback, the advantage, and the critic after it."""
 
 
 @runtime_checkable

@@ -86,7 +86,10 @@ def _take_actions(
 ) -> Open:
     committed = progress.committed
     state = now.sensor.read(
-        scene.real, committed.rows, now.pool.rows, baseline.uncertainty
+        scene.real,
+        _delivered(scene, committed),
+        _delivered(scene, now.pool),
+        baseline.uncertainty,
     )
     actions = [
         now.policy.sample(state, stream(scene.seed, "action", step)) for step in numbers
@@ -105,19 +108,31 @@ def _take_actions(
         admission = _admit(scene, baseline, committed, pool, numbered)
         admissions.append(admission)
         pool = Candidates.joined([pool, admission.admitted])
-    estimates = scene.stages.utility.gains(
-        baseline, [admission.admitted.rows for admission in admissions]
-    )
-    gains = [
-        estimate.gain if len(admission.admitted) else float("nan")
-        for estimate, admission in zip(estimates, admissions, strict=True)
-    ]
+    gains = _gains(scene, baseline, admissions)
     told = _learn(now, state, actions, proposed, admissions, gains)
     records = [
         replace(record, step=step, window=progress.window)
         for step, record in zip(numbers, told.steps, strict=True)
     ]
     return replace(told, pool=pool, steps=(*now.steps, *records))
+
+
+def _gains(
+    scene: Scene, baseline: Baseline, admissions: Sequence[Admission]
+) -> list[float]:
+    if not scene.config.policy.updates_per_step:
+        # A policy that does not learn has no use for the answer, which is dear.
+        return [float("nan")] * len(admissions)
+    added = [admission.admitted.rows for admission in admissions]
+    estimates = scene.stages.utility.gains(baseline, added)
+    return [
+        estimate.gain if len(rows) else float("nan")
+        for estimate, rows in zip(estimates, added, strict=True)
+    ]
+
+
+def _delivered(scene: Scene, candidates: Candidates) -> Table:
+    return candidates.rows.take(scene.lineages.delivered(candidates.rows))
 
 
 def _admit(
@@ -169,7 +184,7 @@ def _learn(
     ):
         n_passed, n_proposed = len(admission.admitted), len(candidates)
         sensor = sensor.noted(action.template, n_passed, n_proposed)
-        feedback, advantage, critic = critic.judged(gain)
+        feedback, advantage, critic = critic.judged(gain, n_passed)
         experience.append(Experience(state, action, feedback))
         records.append(
             StepRecord(

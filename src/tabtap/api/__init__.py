@@ -1,0 +1,12 @@
+"""What users call: the augmenter, one function, and the presets.
+
+Reads from: every stage package, loop, result.  Read by: users, cli, compare.
+
+This is the only place that picks concrete stages.
+"""
+
+from tabtap.api.augmenter import TabularAugmenter
+from tabtap.api.function import augment
+from tabtap.api.presets import PRESETS, Preset
+
+__all__ = ["PRESETS", "Preset", "TabularAugmenter", "augment"]

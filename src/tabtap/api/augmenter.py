@@ -1,0 +1,290 @@
+"""TabularAugmenter: the scikit-learn style door to the whole method.
+
+Reads from: config, errors, table, api.choices, api.presets, api.run, api.seeds.
+Read by: users, api.function, cli, compare.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from tabtap.api.choices import (
+    choose_judge,
+    choose_metric,
+    choose_referee,
+    choose_rules,
+    group_codes,
+    n_jobs_of,
+)
+from tabtap.api.narrator import Narrator
+from tabtap.api.presets import Preset, preset_named
+from tabtap.api.run import Terms, run
+from tabtap.api.seeds import seed_of
+from tabtap.api.wiring import Request
+from tabtap.errors import EvaluatorFallbackWarning, bad_setting
+from tabtap.result import AugmentResult
+from tabtap.table.frame import read_frame
+from tabtap.table.schema import IntArray
+from tabtap.table.table import Table
+from tabtap.table.targets import TaskChoice
+
+
+class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
+    """Adds rows to a small training table only where they are shown to help.
+
+    Parameters
+    ----------
+    task : {"auto", "classification", "regression"}, default="auto"
+        What the target is; ``auto`` decides by its values.
+    budget : int or "auto", default=500
+        Most rows to add; ``auto`` stops where the gain levels off.
+    preset : {"default", "fast", "paper"} or Preset, default="default"
+        Settings that go together.
+    evaluator : str, estimator or Evaluator, default="auto"
+        Who judges single steps: ``auto``, the name of an evaluator or of a learner of
+        the panel, a scikit-learn estimator, or an evaluator of one's own.
+    referee : str, estimator or Evaluator, default="auto"
+        Who judges pools before they are committed: the learner that will be trained.
+        ``auto`` is a panel: linear, nearest neighbours, forest, boosting.
+    scoring : str or callable, optional
+        The referee's yardstick: any scikit-learn scorer.  Default: the mean of being
+        right and of the probability given to the truth, or 1 / (1 + squared error).
+    rules : str, path, list or Rules, optional
+        What every row must obey: a TOML file, rule texts, or callables.
+    groups : column name or array of shape (n_rows,), optional
+        Rows that belong together: they stay on one side of every split.
+    mixture : {"real", "balanced"}, mapping or sequence, default="real"
+        Wanted share of each class or target bin; by class label in a mapping.
+    confidence : float, optional
+        One-sided confidence of a commitment.  Default: the preset's.
+    time_budget : float, optional
+        Seconds after which the run ends with what it has.
+    checkpoint : path, optional
+        Folder in which an interrupted run is kept; a run that finds its own state
+        there goes on from it.
+    license_policy : {"open", "any"}, default="open"
+        Whether ``evaluator="auto"`` may use weights that are not free for every use.
+    kinds : mapping of column name to kind, optional
+        Overrides of what is inferred of columns.
+    random_state : int, RandomState, Generator or None
+        Equal seeds give equal tables.
+    device : str, default="auto"
+        Torch device of the backbones.
+    n_jobs : int, optional
+        Processes for learners that are fitted.
+    verbose : int, default=0
+        1: a line per window on the error stream; 2: a line per step.
+
+    Attributes
+    ----------
+    result_ : AugmentResult
+        Verdict, rows, provenance and certificates of the last call.
+    sample_indices_ : array of shape (n_rows,)
+        Real row of each row returned: itself, or the parent of a synthetic row.
+
+    Examples
+    --------
+    >>> from tabtap.datasets import load_penguins
+    >>> birds = load_penguins().dropna().iloc[::8]
+    >>> X, y = birds.drop(columns="species"), birds["species"]
+    >>> augmenter = TabularAugmenter(budget=0, random_state=0)
+    >>> X_more, y_more = augmenter.fit_resample(X, y)
+    >>> augmenter.result_.verdict
+    'no_gain'
+    """
+
+    _estimator_type = "sampler"
+
+    def __init__(  # noqa: PLR0913  the whole method has one constructor
+        self,
+        task: TaskChoice = "auto",
+        budget: int | Literal["auto"] = 500,
+        preset: str | Preset = "default",
+        evaluator: Any = "auto",  # noqa: ANN401
+        referee: Any = "auto",  # noqa: ANN401
+        *,
+        scoring: Any = None,  # noqa: ANN401
+        rules: Any = None,  # noqa: ANN401
+        groups: Any = None,  # noqa: ANN401
+        mixture: Any = "real",  # noqa: ANN401
+        confidence: float | None = None,
+        time_budget: float | None = None,
+        checkpoint: str | Path | None = None,
+        license_policy: str = "open",
+        kinds: Any = None,  # noqa: ANN401
+        random_state: Any = None,  # noqa: ANN401
+        device: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.task = task
+        self.budget = budget
+        self.preset = preset
+        self.evaluator = evaluator
+        self.referee = referee
+        self.scoring = scoring
+        self.rules = rules
+        self.groups = groups
+        self.mixture = mixture
+        self.confidence = confidence
+        self.time_budget = time_budget
+        self.checkpoint = checkpoint
+        self.license_policy = license_policy
+        self.kinds = kinds
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        """Return the rows with those added that are shown to help.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame, polars.DataFrame or 2-d array
+            Features of the real rows.
+        y : one-dimensional container
+            Their target.
+
+        Returns
+        -------
+        X, y
+            The real rows first and unchanged, then the committed ones, in the
+            containers and dtypes that were given.
+
+        Raises
+        ------
+        BadTableError
+            With all problems of the table.
+        UserInputError
+            If a setting cannot be used.
+        """
+        self.fit_table(X, y=y)
+        return self.result_.augmented()
+
+    def fit(self, X: Any, y: Any) -> TabularAugmenter:  # noqa: ANN401
+        """Run, and keep the result; ``fit_resample`` also returns the rows."""
+        self.fit_table(X, y=y)
+        return self
+
+    def fit_table(
+        self,
+        frame: Any,  # noqa: ANN401
+        target: Hashable | None = None,
+        *,
+        y: Any = None,  # noqa: ANN401
+        observer: Any = None,  # noqa: ANN401
+    ) -> AugmentResult:
+        """Run on one frame that holds its target, or on features and ``y``.
+
+        Returns
+        -------
+        AugmentResult
+            Also kept as ``result_``.
+        """
+        self._check()
+        kinds = dict(self.kinds or {})
+        if self._groups_are_a_column:
+            kinds.setdefault(self.groups, "identifier")
+        real = read_frame(frame, target, y=y, task=self.task, kinds=kinds)
+        groups = self._groups(frame, len(real))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", EvaluatorFallbackWarning)
+            request = self._request(real, groups)
+        for warning in caught:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+        narrator = Narrator(int(self.verbose))
+        terms = Terms(
+            budget=self.budget,
+            time_budget=self.time_budget,
+            observer=observer,
+            narrator=narrator,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            notes=tuple(str(w.message) for w in caught),
+            index=getattr(frame, "index", None),
+        )
+        self.result_ = run(request, terms)
+        self.sample_indices_ = np.concatenate(
+            [np.arange(len(real)), self.result_.parent_indices]
+        )
+        return self.result_
+
+    @property
+    def _groups_are_a_column(self) -> bool:
+        return isinstance(self.groups, Hashable) and self.groups is not None
+
+    def _groups(self, frame: Any, n_rows: int) -> IntArray | None:  # noqa: ANN401
+        if self.groups is None:
+            return None
+        if self._groups_are_a_column:
+            return group_codes(frame[self.groups], n_rows)
+        return group_codes(self.groups, n_rows)
+
+    def _check(self) -> None:
+        whole = isinstance(self.budget, int) and not isinstance(self.budget, bool)
+        if self.budget != "auto" and not (whole and int(self.budget) >= 0):
+            must = "be a whole number from 0, or 'auto'"
+            raise bad_setting("budget", self.budget, must, "Try 500.")
+        if self.time_budget is not None and not self.time_budget > 0:
+            must = "be a positive number of seconds"
+            raise bad_setting("time_budget", self.time_budget, must, "Try 300.")
+
+    def _request(self, real: Table, groups: IntArray | None) -> Request:
+        preset = preset_named(self.preset)
+        config = preset.augment
+        if self.confidence is not None:
+            commit = replace(config.commit, confidence=self.confidence)
+            config = replace(config, commit=commit)
+        diffusion = replace(preset.diffusion, device=self.device)
+        preset = replace(preset, augment=config, diffusion=diffusion)
+        task = _task(real)
+        judging: Any = {
+            "license_policy": self.license_policy,
+            "n_jobs": n_jobs_of(self.n_jobs),
+        }
+        is_auto = isinstance(self.evaluator, str) and self.evaluator == "auto"
+        evaluator = preset.evaluator if is_auto else self.evaluator
+        rules = choose_rules(self.rules)
+        if rules is not None:
+            rules.check_real(real)
+        return Request(
+            real=real,
+            preset=preset,
+            seed=seed_of(self.random_state),
+            evaluator=choose_judge(evaluator, task, **judging),
+            referee=choose_referee(self.referee, task, **judging),
+            metric=choose_metric(self.scoring),
+            rules=rules,
+            groups=groups,
+            mixture=_mixture(self.mixture, real),
+        )
+
+
+def _task(real: Table) -> Any:  # noqa: ANN401
+    target = real.schema.target
+    if target is None:
+        raise bad_setting("y", None, "be the target of the rows", "Pass y or target=.")
+    return target.task
+
+
+def _mixture(mixture: Any, real: Table) -> Any:  # noqa: ANN401
+    """Return wanted shares by class code where the user gave them by label."""
+    target = real.schema.target
+    if not isinstance(mixture, dict) or target is None:
+        return mixture
+    if target.task != "classification":
+        return mixture
+    levels = list(target.column.levels)
+    if unknown := [label for label in mixture if label not in levels]:
+        must = f"name classes of the target: {', '.join(map(repr, levels))}"
+        raise bad_setting("mixture", unknown[0], must, "Leave it out.")
+    return {levels.index(label): share for label, share in mixture.items()}

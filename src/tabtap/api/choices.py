@@ -1,0 +1,96 @@
+"""What the user's words for judges, yardsticks, rules and groups stand for.
+
+Reads from: errors, evaluate, gates, table.  Read by: api.augmenter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import effective_n_jobs
+
+from tabtap.errors import UserInputError, bad_setting
+from tabtap.evaluate.choose import ChosenEvaluator, LicensePolicy, choose_evaluator
+from tabtap.evaluate.estimator import EstimatorEvaluator
+from tabtap.evaluate.metric import Metric, metric_of
+from tabtap.evaluate.panel import PanelEvaluator, panel_learners
+from tabtap.gates import Rules
+from tabtap.table.schema import IntArray, Task
+
+
+def choose_judge(
+    choice: Any,  # noqa: ANN401  a name, a learner or an evaluator
+    task: Task,
+    *,
+    license_policy: LicensePolicy,
+    n_jobs: int,
+) -> ChosenEvaluator:
+    """Return an evaluator: one of ``choose_evaluator``'s, or one learner of a panel."""
+    learners = panel_learners(task)
+    if isinstance(choice, str) and choice in learners:
+        judge = EstimatorEvaluator(learners[choice], name=choice, n_jobs=n_jobs)
+        return ChosenEvaluator(judge, f"{choice}: asked for by name.")
+    return choose_evaluator(
+        choice, task=task, license_policy=license_policy, n_jobs=n_jobs
+    )
+
+
+def choose_referee(
+    choice: Any,  # noqa: ANN401
+    task: Task,
+    *,
+    license_policy: LicensePolicy,
+    n_jobs: int,
+) -> ChosenEvaluator:
+    """Return the referee; the panel unless the user names a learner of theirs."""
+    if isinstance(choice, str) and choice == "auto":
+        why = "panel: a linear model, nearest neighbours, a forest and a booster."
+        return ChosenEvaluator(PanelEvaluator(n_jobs), why)
+    return choose_judge(choice, task, license_policy=license_policy, n_jobs=n_jobs)
+
+
+def choose_metric(scoring: str | Callable[..., Any] | None) -> Metric:
+    """Return the yardstick; predictions' bounded score unless the user names one."""
+    return metric_of("score" if scoring is None else scoring)
+
+
+def choose_rules(rules: Any) -> Rules | None:  # noqa: ANN401
+    """Return the user's rules: a TOML file, or one or more texts, dicts, callables."""
+    if rules is None:
+        return None
+    if isinstance(rules, (str, Path)) and str(rules).endswith(".toml"):
+        return Rules.read(rules)
+    return Rules.of(rules)
+
+
+def group_codes(groups: Any, n_rows: int) -> IntArray:  # noqa: ANN401
+    """Return a number for every row's group; a row without a group is one by itself."""
+    values = np.asarray(groups, dtype=object)
+    if values.shape != (n_rows,):
+        raise UserInputError(
+            f"groups has shape {values.shape}, the table {n_rows} rows. Pass one group "
+            "per row, or the name of the column that holds it."
+        )
+    found, _ = pd.factorize(pd.Series(values), use_na_sentinel=True)
+    alone = np.flatnonzero(found < 0)
+    codes: IntArray = found.astype(np.int64)
+    codes[alone] = codes.max(initial=-1) + 1 + np.arange(len(alone))
+    if len(np.unique(codes)) < 2:
+        raise bad_setting(
+            "groups",
+            "one group only",
+            "have at least two groups, so that one can judge the other",
+            "Leave it out, or pass a finer grouping.",
+        )
+    return codes
+
+
+def n_jobs_of(n_jobs: Any) -> int:  # noqa: ANN401
+    """Return a number of processes: 1 for None, all cores for -1."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int)):
+        raise bad_setting("n_jobs", n_jobs, "be None or a whole number", "Try 1.")
+    return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))

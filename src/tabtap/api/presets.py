@@ -1,0 +1,55 @@
+"""Settings that go together, by name.
+
+Reads from: config, errors.  Read by: api.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from tabtap.config import AugmentConfig, CommitConfig, DiffusionConfig, PolicyConfig
+from tabtap.errors import bad_setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """One choice for every setting of a run."""
+
+    augment: AugmentConfig = field(default_factory=AugmentConfig)
+    diffusion: DiffusionConfig = field(default_factory=DiffusionConfig)
+
+    evaluator: str = "auto"
+    """What ``evaluator="auto"`` stands for."""
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "default": Preset(),
+        "fast": Preset(
+            augment=AugmentConfig(
+                n_steps=192,
+                actions_per_batch=16,
+                policy=PolicyConfig(updates_per_step=0),
+                commit=CommitConfig(window_length=16, patience=2),
+            ),
+            diffusion=DiffusionConfig(n_steps=600),
+            evaluator="linear",
+        ),
+        "paper": Preset(
+            augment=AugmentConfig.paper(), diffusion=DiffusionConfig.paper()
+        ),
+    }
+)
+"""``default``: honest and good; ``fast``: honest and quick; ``paper``: as published."""
+
+
+def preset_named(name: object) -> Preset:
+    """Return a preset by its name, or the preset itself if it is one."""
+    if isinstance(name, Preset):
+        return name
+    if not isinstance(name, str) or name not in PRESETS:
+        known = ", ".join(map(repr, PRESETS))
+        raise bad_setting("preset", name, f"be one of {known}", "Try 'default'.")
+    return PRESETS[name]

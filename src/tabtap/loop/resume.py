@@ -1,0 +1,228 @@
+"""Save a run between two windows, and go on with it as if nothing had happened.
+
+Reads from: archive, domain, errors, stages, loop.digest, loop.progress, loop.window.
+Read by: api.
+
+The file belongs to one run: it carries fingerprints of the real rows, the folds, the
+settings and the seed, and is refused where one of them differs.  What the stages that
+learn remember is theirs to write down: see ``Memory``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from tabtap.archive import Archive, damaged, read_archive, write_archive
+from tabtap.domain import RefereeScores, Standing
+from tabtap.domain.written_records import (
+    certificate_from_json,
+    certificate_to_json,
+    steps_from_saved,
+    steps_to_arrays,
+    steps_to_json,
+)
+from tabtap.domain.written_rows import (
+    Arrays,
+    candidates_from_arrays,
+    candidates_to_arrays,
+    named,
+    under,
+)
+from tabtap.errors import FileFormatError, UserInputError
+from tabtap.loop.digest import table_sha256
+from tabtap.loop.progress import Progress
+from tabtap.loop.window import Scene
+from tabtap.stages import ActionPolicy, Critic, Sensor
+
+FORMAT_NAME = "tabtap-progress"
+FORMAT_VERSION = 1
+"""Raised whenever an older reader would misread what is written."""
+
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+
+
+class Memory(Protocol):
+    """Writes down what the stages that learn remember, and reads it back.
+
+    Only whoever picked the stages knows what they are; the loop does not.
+    """
+
+    def written(self, policy: ActionPolicy, sensor: Sensor, critic: Critic) -> Archive:
+        """Return arrays, and lists and numbers that JSON can hold."""
+
+    def read(self, saved: Archive) -> tuple[ActionPolicy, Sensor, Critic]:
+        """Return stages that go on exactly as those that were written down."""
+
+
+def save_progress(
+    progress: Progress,
+    path: str | Path,
+    *,
+    scene: Scene,
+    memory: Memory,
+    others: Mapping[str, str] | None = None,
+) -> None:
+    """Write where a run stands to one file, whole or not at all.
+
+    Parameters
+    ----------
+    progress : Progress
+        What ``keep`` was given.
+    path : str or Path
+        Where to; an older file is replaced.
+    scene : Scene
+        The run it belongs to.
+    memory : Memory
+        Writes down the stages that learn.
+    others : mapping of str to str, optional
+        What else must be the same when the run goes on: who judges, which rules.
+
+    Raises
+    ------
+    UserInputError
+        If the folder does not exist.
+    """
+    learned = memory.written(progress.policy, progress.sensor, progress.critic)
+    standing, standing_about = _standing_written(progress.standing)
+    arrays = named("committed", candidates_to_arrays(progress.committed))
+    arrays |= named("steps", steps_to_arrays(progress.steps))
+    arrays |= named("standing", standing) | named("memory", learned.arrays)
+    for place, certificate in enumerate(progress.certificates):
+        arrays |= named(f"certificate{place}", certificate.evidence)
+    about = {
+        "run": _fingerprints(scene, others),
+        "memory": learned.about,
+        "standing": standing_about,
+        "steps": steps_to_json(progress.steps),
+        "certificates": [certificate_to_json(c) for c in progress.certificates],
+        "seconds": progress.seconds,
+    }
+    write_archive(
+        Archive(arrays, about), path, name=FORMAT_NAME, version=FORMAT_VERSION
+    )
+
+
+def load_progress(
+    path: str | Path,
+    *,
+    scene: Scene,
+    memory: Memory,
+    others: Mapping[str, str] | None = None,
+) -> Progress:
+    """Return the progress that ``save_progress`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    scene : Scene
+        The run that is to go on.
+    memory : Memory
+        Reads back the stages that learn.
+    others : mapping of str to str, optional
+        As when it was saved.
+
+    Returns
+    -------
+    Progress
+        Hand it to ``augment`` with the same scene: the run ends as if it had never
+        been interrupted.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is damaged, of another program or version, or of another run.
+    """
+    archive = read_archive(path, name=FORMAT_NAME, version=FORMAT_VERSION)
+    try:
+        _check_run(path, archive.about["run"], _fingerprints(scene, others))
+        return _progress(archive, scene, memory)
+    except FileFormatError:
+        raise
+    except (*_DAMAGE, UserInputError) as error:
+        found = f"it holds what no run has ({type(error).__name__}: {error})"
+        raise damaged(path, found) from error
+
+
+def _progress(archive: Archive, scene: Scene, memory: Memory) -> Progress:
+    about, arrays = archive.about, archive.arrays
+    policy, sensor, critic = memory.read(
+        Archive(under("memory", arrays), about["memory"])
+    )
+    return Progress(
+        committed=candidates_from_arrays(scene.real.schema, under("committed", arrays)),
+        policy=policy,
+        sensor=sensor,
+        critic=critic,
+        standing=_standing(about["standing"], under("standing", arrays)),
+        steps=steps_from_saved(about["steps"], under("steps", arrays)),
+        certificates=tuple(
+            certificate_from_json(saved, under(f"certificate{place}", arrays))
+            for place, saved in enumerate(about["certificates"])
+        ),
+        seconds=about["seconds"],
+    )
+
+
+def _standing_written(
+    standing: Standing,
+) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    learners = {}
+    for name in ("real", "incumbent"):
+        scores: RefereeScores | None = getattr(standing, name)
+        if scores is not None:
+            learners[name] = list(scores.by_learner)
+            arrays[f"{name}.overall"] = scores.overall
+            arrays |= named(f"{name}.learner", scores.by_learner)
+    return arrays, learners
+
+
+def _standing(learners: Mapping[str, list[str]], arrays: Arrays) -> Standing:
+    return Standing(
+        **{
+            name: RefereeScores(
+                arrays[f"{name}.overall"],
+                {learner: arrays[f"{name}.learner.{learner}"] for learner in known},
+            )
+            for name, known in learners.items()
+        }
+    )
+
+
+def _fingerprints(scene: Scene, others: Mapping[str, str] | None) -> dict[str, str]:
+    """Return what makes a run this run, by the name that a message calls it."""
+    lineages = scene.lineages
+    folds = [lineages.crossfit, lineages.fold.tolist()]
+    schema = repr((scene.real.schema.features, scene.real.schema.target))
+    settings = json.dumps(asdict(scene.config), sort_keys=True)
+    return {
+        "real rows": _sha256(table_sha256(scene.real) + schema),
+        "folds": _sha256(json.dumps(folds)),
+        "settings": _sha256(settings),
+        "seed": str(scene.seed),
+        **(others or {}),
+    }
+
+
+def _check_run(
+    path: str | Path, saved: Mapping[str, str], wanted: Mapping[str, str]
+) -> None:
+    names = dict.fromkeys([*wanted, *saved])
+    other = [name for name in names if saved.get(name) != wanted.get(name)]
+    if other:
+        raise FileFormatError(
+            f"{str(path)!r} was saved by another run, with other {' and '.join(other)}."
+            " Go on with what it was saved with, or remove the file to begin anew."
+        )
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
