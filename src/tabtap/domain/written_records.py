@@ -1,0 +1,123 @@
+"""Certificates and steps as JSON and arrays, and back, bit for bit.
+
+Reads from: table, domain.control, judgement, records, written_rows.
+Read by: loop.resume, result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabtap.domain.control import Action, Feedback, LearnerState, Template
+from tabtap.domain.judgement import Bound, Certificate
+from tabtap.domain.records import StepRecord
+from tabtap.domain.written_rows import Arrays
+
+_BOUNDS = ("over_incumbent", "over_real")
+_STATE = ("deficit", "uncertainty", "pass_rate", "available")
+
+
+def certificate_to_json(certificate: Certificate) -> dict[str, Any]:
+    """Return a certificate, with NaN and infinity as Python writes them.
+
+    Of the evidence only the names are in it; its arrays are to be saved beside it.
+    """
+    plain = {f.name: getattr(certificate, f.name) for f in fields(Certificate)}
+    plain["evidence"] = list(certificate.evidence)
+    for name in _BOUNDS:
+        bound = plain[name]
+        plain[name] = bound and {
+            "gain": bound.gain, "margin": bound.margin, "confidence": bound.confidence
+        }  # fmt: skip
+    for name in ("learners_before", "learners_after"):
+        # As pairs, because JSON objects are sorted and learners have an order.
+        plain[name] = [[learner, score] for learner, score in plain[name].items()]
+    return plain
+
+
+def certificate_from_json(saved: Mapping[str, Any], evidence: Arrays) -> Certificate:
+    """Return the certificate that was saved, with its evidence."""
+    restored: dict[str, Any] = {
+        name: saved[name] and Bound(**saved[name]) for name in _BOUNDS
+    }
+    for name in ("learners_before", "learners_after"):
+        restored[name] = dict(saved[name])
+    restored["evidence"] = {name: evidence[name] for name in saved["evidence"]}
+    return Certificate(**{**saved, **restored})
+
+
+def steps_to_json(steps: Sequence[StepRecord]) -> list[dict[str, Any]]:
+    """Return everything of the steps but the arrays of their states."""
+    return [
+        {
+            "step": record.step,
+            "window": record.window,
+            "target": record.action.target,
+            "template": record.action.template.value,
+            "exploration": record.action.exploration,
+            "raw_exploration": record.action.raw_exploration,
+            "n_proposed": record.n_proposed,
+            # As pairs, because JSON objects are sorted and gates have an order.
+            "refused": [[gate, count] for gate, count in record.refused.items()],
+            "n_admitted": record.n_admitted,
+            "gain": record.gain,
+            "advantage": record.advantage,
+            "feedback": record.feedback.value,
+            "novelty": record.state.novelty,
+        }
+        for record in steps
+    ]
+
+
+def steps_to_arrays(steps: Sequence[StepRecord]) -> dict[str, NDArray[Any]]:
+    """Return the states of the steps, one row per step; nothing for no steps."""
+    if not steps:
+        return {}
+    return {
+        name: np.stack([getattr(record.state, name) for record in steps])
+        for name in _STATE
+    }
+
+
+def steps_from_saved(
+    saved: Sequence[Mapping[str, Any]], arrays: Arrays
+) -> tuple[StepRecord, ...]:
+    """Return the steps that were saved, or raise ValueError if they do not fit."""
+    for name in _STATE:
+        if saved and len(arrays[name]) != len(saved):
+            raise ValueError(f"{len(arrays[name])} states for {len(saved)} steps")
+    return tuple(
+        _step(part, {name: arrays[name][place] for name in _STATE})
+        for place, part in enumerate(saved)
+    )
+
+
+def _step(saved: Mapping[str, Any], state: Arrays) -> StepRecord:
+    return StepRecord(
+        step=saved["step"],
+        window=saved["window"],
+        state=LearnerState(
+            state["deficit"],
+            state["uncertainty"],
+            state["pass_rate"],
+            saved["novelty"],
+            state["available"],
+        ),
+        action=Action(
+            saved["target"],
+            Template(saved["template"]),
+            saved["exploration"],
+            saved["raw_exploration"],
+        ),
+        n_proposed=saved["n_proposed"],
+        refused=dict(saved["refused"]),
+        n_admitted=saved["n_admitted"],
+        gain=saved["gain"],
+        advantage=saved["advantage"],
+        feedback=Feedback(saved["feedback"]),
+    )

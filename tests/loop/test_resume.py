@@ -1,0 +1,245 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tabtap.archive import Archive
+from tabtap.domain.written_records import (
+    certificate_to_json,
+    steps_to_arrays,
+    steps_to_json,
+)
+from tabtap.errors import FileFormatError, UserInputError
+from tabtap.loop.resume import load_progress, save_progress
+
+
+def random_worth(_action, rng, n_rows):
+    return rng.normal(0.3, 1.0, n_rows)
+
+
+class CountingMemory:
+    """Writes down the stand-ins that count."""
+
+    def __init__(self, start):
+        self.start = start
+
+    def written(self, policy, sensor, critic):
+        counts = np.array([sensor.n_passed, sensor.n_proposed])
+        return Archive(
+            {"sensor": counts}, {"liked": policy.n_liked, "best": critic.best}
+        )
+
+    def read(self, saved):
+        n_passed, n_proposed = saved.arrays["sensor"].tolist()
+        return (
+            replace(self.start.policy, n_liked=saved.about["liked"]),
+            replace(self.start.sensor, n_passed=n_passed, n_proposed=n_proposed),
+            replace(self.start.critic, best=saved.about["best"]),
+        )
+
+
+class Frozen:
+    """A clock that stands still, so that runs may be compared to the second."""
+
+    def __call__(self):
+        return 0.0
+
+
+@pytest.fixture
+def world(make_world):
+    # Some windows are refused, some committed, and the last is cut to the budget.
+    return make_world(
+        random_worth, admits=lambda w: w > -1.5, n_steps=40, patience=9, seed=5
+    )
+
+
+@pytest.fixture
+def everything(content):
+    """Return all that a run knows, in a form that can be compared bit for bit."""
+
+    def read(progress):
+        states = steps_to_arrays(progress.steps)
+        standing = progress.standing
+        return (
+            content(progress.committed),
+            repr(steps_to_json(progress.steps)),
+            {name: array.tobytes() for name, array in states.items()},
+            [repr(certificate_to_json(c)) for c in progress.certificates],
+            [
+                {name: array.tobytes() for name, array in c.evidence.items()}
+                for c in progress.certificates
+            ],
+            [
+                scores and (scores.overall.tobytes(), list(scores.by_learner))
+                for scores in (standing.real, standing.incumbent)
+            ],
+            (progress.policy, progress.sensor, progress.critic, progress.seconds),
+        )
+
+    return read
+
+
+@pytest.fixture
+def kept(world, tmp_path):
+    """Run to the end, saving after every window; give the outcome and the files."""
+    memory = CountingMemory(world.start)
+    files = []
+
+    def keep(progress):
+        files.append(tmp_path / f"after {progress.window}.progress")
+        save_progress(progress, files[-1], scene=world.scene, memory=memory)
+
+    outcome = world.run(35, keep=keep, clock=Frozen())
+    decisions = {c.committed for c in outcome.progress.certificates}
+    assert decisions == {True, False}
+    return outcome, files, memory
+
+
+def test_a_run_resumed_after_any_window_equals_the_uninterrupted_one(
+    world, kept, everything
+):
+    outcome, files, memory = kept
+
+    for file in files:
+        progress = load_progress(file, scene=world.scene, memory=memory)
+        resumed = world.run(35, progress=progress, clock=Frozen())
+
+        assert resumed.stop is outcome.stop
+        assert everything(resumed.progress) == everything(outcome.progress)
+    assert len(files) > 4
+
+
+def test_a_run_broken_off_within_a_window_equals_the_uninterrupted_one(
+    world, kept, everything, tmp_path
+):
+    outcome, _, memory = kept
+    file = tmp_path / "broken off"
+
+    class Impatient:
+        def on_window(self, record):
+            pass
+
+        def on_step(self, record):
+            if record.step == 14:
+                raise KeyboardInterrupt
+
+    def keep(progress):
+        save_progress(progress, file, scene=world.scene, memory=memory)
+
+    with pytest.raises(KeyboardInterrupt):
+        world.run(35, observer=Impatient(), keep=keep, clock=Frozen())
+    progress = load_progress(file, scene=world.scene, memory=memory)
+    resumed = world.run(35, progress=progress, clock=Frozen())
+
+    assert progress.window == 3
+    assert everything(resumed.progress) == everything(outcome.progress)
+
+
+def test_a_run_that_has_not_begun_can_be_saved(world, tmp_path, everything):
+    memory = CountingMemory(world.start)
+    file = tmp_path / "start"
+
+    save_progress(world.start, file, scene=world.scene, memory=memory)
+    progress = load_progress(file, scene=world.scene, memory=memory)
+
+    assert everything(progress) == everything(world.start)
+    assert progress.standing.real is None
+
+
+def test_time_spent_is_carried_over(world, tmp_path):
+    memory = CountingMemory(world.start)
+    file = tmp_path / "late"
+
+    spent = replace(world.start, seconds=12.25)
+    save_progress(spent, file, scene=world.scene, memory=memory)
+
+    assert load_progress(file, scene=world.scene, memory=memory).seconds == 12.25
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda s: replace(s, seed=6), "other seed"),
+        (lambda s: replace(s, config=replace(s.config, n_steps=20)), "other settings"),
+        (
+            lambda s: replace(s, lineages=replace(s.lineages, crossfit=False)),
+            "other folds",
+        ),
+        (
+            lambda s: replace(s, real=s.real.take(np.arange(12)[::-1])),
+            "other real rows",
+        ),
+        (
+            lambda s: replace(s, seed=6, config=replace(s.config, n_steps=20)),
+            "other settings and seed",
+        ),
+    ],
+    ids=["seed", "settings", "folds", "rows", "two things"],
+)
+def test_a_file_of_another_run_is_refused_with_what_differs(world, kept, change, named):
+    _, files, memory = kept
+
+    with pytest.raises(FileFormatError, match=f"another run, with {named}"):
+        load_progress(files[0], scene=change(world.scene), memory=memory)
+
+
+def test_a_column_of_another_name_makes_another_table(world, kept):
+    _, files, memory = kept
+    schema = world.scene.real.schema
+    renamed = replace(schema, features=(replace(schema.features[0], name="other"),))
+    scene = replace(world.scene, real=replace(world.scene.real, schema=renamed))
+
+    with pytest.raises(FileFormatError, match="other real rows"):
+        load_progress(files[0], scene=scene, memory=memory)
+
+
+def test_what_else_must_be_the_same_is_said_by_its_name(world, tmp_path):
+    memory = CountingMemory(world.start)
+    file = tmp_path / "judged"
+    save_progress(
+        world.start, file, scene=world.scene, memory=memory, others={"referee": "a"}
+    )
+
+    load_progress(file, scene=world.scene, memory=memory, others={"referee": "a"})
+    for others in ({"referee": "b"}, None):
+        with pytest.raises(FileFormatError, match="with other referee"):
+            load_progress(file, scene=world.scene, memory=memory, others=others)
+
+
+def test_a_damaged_file_is_refused(world, kept):
+    _, files, memory = kept
+    content = files[1].read_bytes()
+    files[1].write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+    with pytest.raises(FileFormatError, match="damaged"):
+        load_progress(files[1], scene=world.scene, memory=memory)
+
+
+def test_a_memory_that_cannot_be_read_is_refused_in_a_sentence(world, kept):
+    _, files, _ = kept
+
+    class Forgetful(CountingMemory):
+        def read(self, saved):
+            raise UserInputError(f"{len(saved.arrays)} weights are too few")
+
+    with pytest.raises(FileFormatError, match=r"damaged: .*1 weights are too few"):
+        load_progress(files[0], scene=world.scene, memory=Forgetful(world.start))
+
+
+def test_a_save_that_fails_leaves_the_file_before_it(world, kept):
+    _, files, memory = kept
+    before = files[0].read_bytes()
+
+    class Broken(CountingMemory):
+        def written(self, policy, sensor, critic):
+            saved = super().written(policy, sensor, critic)
+            return Archive(saved.arrays, {"liked": object()})  # not for JSON
+
+    with pytest.raises(TypeError):
+        save_progress(
+            world.start, files[0], scene=world.scene, memory=Broken(world.start)
+        )
+
+    assert files[0].read_bytes() == before
+    assert len(list(files[0].parent.iterdir())) == len(files)
+    assert load_progress(files[0], scene=world.scene, memory=memory).window == 1
