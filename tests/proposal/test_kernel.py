@@ -90,17 +90,29 @@ def test_one_lineage_draws_the_same_whatever_the_others_know(
 ):
     lineages = crossfit(30)
     proposer = make(people, lineages)
-    of_two = replace(people.take(np.arange(6)), unseen_fold=np.full(6, 2))
+    of_first = replace(people.take(np.arange(6)), unseen_fold=np.zeros(6, int))
 
     (alone,), (beside,) = (
         proposer.propose(people, committed, np.ones(30), [act()], generators(1))
-        for committed in (people.empty(), of_two)
+        for committed in (people.empty(), of_first)
     )
 
-    for member in (0, 1):
+    for member in (1, 2):
         mine = alone.of_lineage(member).rows
         assert content(beside.of_lineage(member).rows) == content(mine)
-    assert content(beside.of_lineage(2).rows) != content(alone.of_lineage(2).rows)
+    assert content(beside.of_lineage(0).rows) != content(alone.of_lineage(0).rows)
+
+
+def test_lineages_draw_apart_from_each_other(make, people, crossfit, act):
+    proposer = make(people, crossfit(30))
+
+    (made,) = proposer.propose(
+        people, people.empty(), np.ones(30), [act()], generators(1)
+    )
+
+    masks = [made.of_lineage(member).regenerate for member in range(3)]
+    assert not np.array_equal(masks[0], masks[1])
+    assert not np.array_equal(masks[1], masks[2])
 
 
 class Mirror:
