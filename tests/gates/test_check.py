@@ -144,6 +144,39 @@ def test_a_gate_must_give_one_bool_per_row(make_table, answer):
         admit(proposed(rows), context_of(rows), [Answers(answer)])
 
 
+class Measured(Above):
+    """Offer a figure that it was told."""
+
+    def __init__(self, figure):
+        super().__init__(-1, "measured")
+        self.figure = figure
+
+    def scores(self, candidates, context):
+        assert len(context.real) == len(candidates)
+        return {"figure": self.figure / 1}
+
+
+def test_a_user_s_own_gate_may_measure_too(make_table):
+    rows = make_table(np.arange(3.0))
+
+    admission = admit(
+        proposed(rows), context_of(rows), [Above(0), Measured(np.arange(3))]
+    )
+
+    assert admission.admitted.scores["figure"].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("figure", "told"),
+    [(np.zeros(2), "one number per row"), ("high", "raised TypeError")],
+)
+def test_a_measure_that_is_none_is_told_with_the_gate(make_table, figure, told):
+    rows = make_table(np.arange(3.0))
+
+    with pytest.raises(UserInputError, match=f"The gate 'measured' .*{told}"):
+        admit(proposed(rows), context_of(rows), [Measured(figure)])
+
+
 def test_gates_stand_in_the_paper_s_order():
     config = GateConfig(plausibility=True)
 

@@ -1,3 +1,5 @@
+import copy
+import pickle
 import warnings
 from dataclasses import replace
 
@@ -138,6 +140,16 @@ def test_a_code_without_a_level_is_not_known_and_raises_nothing(visits):
     rules = Rules.of(["city == 'Ulm'", "city in ['Bonn']"])
 
     assert rules.passes(odd, context_of(visits)).all()
+
+
+def test_rules_survive_a_copy_and_another_process(ages):
+    rules = Rules.of(["if y == 'a' then age > 3", {"column": "age", "max": 9}])
+
+    for other in (copy.deepcopy(rules), pickle.loads(pickle.dumps(rules))):
+        assert other == rules
+        assert np.array_equal(
+            other.passes(ages, context_of(ages)), rules.passes(ages, context_of(ages))
+        )
 
 
 def test_rules_work_on_polars_frames():

@@ -8,11 +8,12 @@ candidates that were not admitted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabtap.config import GateConfig
 from tabtap.domain import Admission, Candidates, GateContext
@@ -24,6 +25,8 @@ from tabtap.gates.validity import InRange, ValidTypes
 from tabtap.stages import Gate
 from tabtap.table.schema import BoolArray, FloatArray
 from tabtap.table.table import Table
+
+Answer = TypeVar("Answer")
 
 
 @runtime_checkable
@@ -122,17 +125,39 @@ def admit(
             before = passed
             passed = _keep_firsts(gate, rows, context, passed)
             refused[gate.name] += _fewer(before, passed)
-    scores: dict[str, FloatArray] = {}
+    measured = dict(candidates.scores)
     for gate in gates:
         if isinstance(gate, ScoringGate):
-            scores |= gate.scores(rows, context)
-    measured = {**candidates.scores, **scores}
+            measured |= _scores(gate, rows, context)
     return Admission(replace(candidates, scores=measured).take(passed), refused)
 
 
 def _verdict(gate: Gate, rows: Table, context: GateContext) -> BoolArray:
+    verdict = np.asarray(_asked(gate, gate.passes, rows, context))
+    if verdict.shape != (len(rows),) or verdict.dtype != np.bool_:
+        raise _not_one_per_row(gate, verdict, len(rows), "bool")
+    return verdict
+
+
+def _scores(
+    gate: ScoringGate, rows: Table, context: GateContext
+) -> dict[str, FloatArray]:
+    told = _asked(gate, gate.scores, rows, context)
+    figures = {name: np.asarray(figure) for name, figure in told.items()}
+    for figure in figures.values():
+        if figure.shape != (len(rows),) or figure.dtype.kind not in "fiu":
+            raise _not_one_per_row(gate, figure, len(rows), "number")
+    return {name: figure.astype(np.float64) for name, figure in figures.items()}
+
+
+def _asked(
+    gate: Gate,
+    question: Callable[[Table, GateContext], Answer],
+    rows: Table,
+    context: GateContext,
+) -> Answer:
     try:
-        verdict = np.asarray(gate.passes(rows, context))
+        return question(rows, context)
     except TapError:
         raise
     except Exception as error:
@@ -140,20 +165,22 @@ def _verdict(gate: Gate, rows: Table, context: GateContext) -> BoolArray:
             f"The gate {gate.name!r} raised {type(error).__name__}: {error}. A gate "
             "returns False for a bad row and raises nothing."
         ) from error
-    if verdict.shape != (len(rows),) or verdict.dtype != np.bool_:
-        raise UserInputError(
-            f"The gate {gate.name!r} returned an array of shape {verdict.shape} and "
-            f"dtype {verdict.dtype} for {len(rows)} rows. It must return one bool per "
-            "row."
-        )
-    return verdict
+
+
+def _not_one_per_row(
+    gate: Gate, got: NDArray[Any], n_rows: int, wanted: str
+) -> UserInputError:
+    return UserInputError(
+        f"The gate {gate.name!r} returned an array of shape {got.shape} and dtype "
+        f"{got.dtype} for {n_rows} rows. It must return one {wanted} per row."
+    )
 
 
 def _keep_firsts(
     gate: BatchGate, rows: Table, context: GateContext, passed: BoolArray
 ) -> BoolArray:
     chosen = np.flatnonzero(passed)
-    stays = gate.firsts(rows.take(chosen), context)
+    stays = _asked(gate, gate.firsts, rows.take(chosen), context)
     kept = np.zeros(len(passed), dtype=np.bool_)
     kept[chosen[stays]] = True
     return kept

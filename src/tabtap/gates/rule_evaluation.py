@@ -30,6 +30,7 @@ from tabtap.gates.rule_values import (
     Value,
     column_values,
     find_column,
+    occurs_together,
 )
 from tabtap.table.schema import BoolArray
 from tabtap.table.table import Table
@@ -247,20 +248,10 @@ def _combination(node: ast.Call, source: RuleText, rows: RuleRows) -> Truths:
     if len(node.args) < 2 or not all(isinstance(arg, ast.Name) for arg in node.args):
         found = "combination needs the names of two or more columns"
         raise source.error(source.span(node), found, "Write combination(city, country)")
-    n_rows = len(rows.rows)
-    together = np.zeros(n_rows + len(rows.real), dtype=np.int64)
-    known = np.ones(n_rows + len(rows.real), dtype=np.bool_)
     for argument in node.args:
         _value(argument, source, rows)  # refuses what is no column
-        pair = [find_column(table, argument.id) for table in (rows.rows, rows.real)]  # type: ignore[attr-defined]
-        cells = np.concatenate([cells for _, cells, _ in pair])
-        known &= np.concatenate([missing == 0 for _, _, missing in pair])
-        codes = np.unique(cells, return_inverse=True)[1].ravel()
-        # Numbered anew each time, so that many columns do not overflow.
-        pairs = together * (int(codes.max(initial=0)) + 1) + codes
-        together = np.unique(pairs, return_inverse=True)[1].ravel()
-    seen = together[n_rows:][known[n_rows:]]
-    return Truths(np.isin(together[:n_rows], seen), known[:n_rows])
+    names = [argument.id for argument in node.args if isinstance(argument, ast.Name)]
+    return occurs_together(rows.rows, rows.real, names)
 
 
 def _known(value: Value) -> BoolArray:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +114,23 @@ def find_column(table: Table, name: str) -> tuple[Column, NDArray[Any], NDArray[
     if target is None or str(target.column.name) != name:
         raise KeyError(name)
     return target.column, table.target, np.zeros(len(table), dtype=np.int8)
+
+
+def occurs_together(rows: Table, real: Table, names: Sequence[str]) -> Truths:
+    """Return whether some real row has the same values in these columns."""
+    n_rows = len(rows)
+    together = np.zeros(n_rows + len(real), dtype=np.int64)
+    known = np.ones(n_rows + len(real), dtype=np.bool_)
+    for name in names:
+        pair = [find_column(table, name) for table in (rows, real)]
+        cells = np.concatenate([cells for _, cells, _ in pair])
+        known &= np.concatenate([missing == 0 for _, _, missing in pair])
+        codes = np.unique(cells, return_inverse=True)[1].ravel()
+        # Numbered anew each time, so that many columns do not overflow.
+        pairs = together * (int(codes.max(initial=0)) + 1) + codes
+        together = np.unique(pairs, return_inverse=True)[1].ravel()
+    seen = together[n_rows:][known[n_rows:]]
+    return Truths(np.isin(together[:n_rows], seen), known[:n_rows])
 
 
 def parse_time(text: str, zone: str | None) -> np.datetime64:

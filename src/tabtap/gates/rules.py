@@ -61,6 +61,23 @@ class RuleReport:
 class Rules:
     """What must be true of every synthetic row, in the user's words.
 
+    Notes
+    -----
+    The language of rules:
+
+    - ``0 <= age <= 120``, ``start < end``, ``a + b == total``: comparisons, in chains
+      too, of columns and numbers; ``+ - * /``, ``abs``, ``min``, ``max``, ``round``.
+    - ``sex == "female"``, ``stage in ["I", "II"]``: text in quotes.  Text has an order
+      only in an ordered category.
+    - ``smoker``, ``not smoker``: columns that are true or false.
+    - ``came >= "2024-06-30"``: times as ISO writes them, meant in the column's zone;
+      ``left - came <= 30`` counts days, and durations are numbers of days.
+    - ``and``, ``or``, ``not``, brackets; ``if ... then ...`` or ``... implies ...``.
+    - ``age is missing``, ``age is not missing``.  What is compared with a hole is not
+      known, and what is not known breaks no rule.
+    - ``combination(city, country)``: values that some real row has together.
+    - Names that are not single words stand in backticks.  The target has a name too.
+
     Examples
     --------
     >>> import pandas as pd
