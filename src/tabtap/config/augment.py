@@ -15,6 +15,7 @@ from tabtap.config.checks import check_between, check_whole
 from tabtap.errors import bad_setting
 
 Protocol = Literal["crossfit", "paper"]
+PolicyLoss = Literal["logistic", "kto"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,10 @@ class PolicyConfig:
     n_layers: int = 2
     width: int = 128
     """Hidden layers of the policy and units of each."""
+
+    loss: PolicyLoss = "logistic"
+    """How labelled actions pull: as evidence to be weighed, or as the KTO paper has it.
+    The first stays at the reference policy when feedback is noise."""
 
     learning_rate: float = 3e-4
     """Step size of AdamW."""
@@ -43,7 +48,7 @@ class PolicyConfig:
     batch_size: int = 32
     """Most labelled actions in one update; the paper's minibatch."""
 
-    updates_per_step: int = 1
+    updates_per_step: int = 8
     """Gradient steps after each batch of actions."""
 
     deficit_strength: float = 1.0
@@ -59,11 +64,14 @@ class PolicyConfig:
     """Standard deviation of the reference policy's exploration."""
 
     def __post_init__(self) -> None:
+        if self.loss not in ("logistic", "kto"):
+            must = "be 'logistic' or 'kto'"
+            raise bad_setting("loss", self.loss, must, "Try 'logistic'.")
         check_whole("n_layers", self.n_layers, least=1, hint=2)
         check_whole("width", self.width, least=1, hint=128)
         check_whole("feedback_window", self.feedback_window, least=1, hint=200)
         check_whole("batch_size", self.batch_size, least=1, hint=32)
-        check_whole("updates_per_step", self.updates_per_step, least=0, hint=1)
+        check_whole("updates_per_step", self.updates_per_step, least=0, hint=8)
         for name, low, high, hint in (
             ("learning_rate", 0.0, 1.0, 3e-4),
             ("max_grad_norm", 0.0, 1e6, 0.5),
@@ -230,6 +238,7 @@ class AugmentConfig:
         """Return the settings of Table 4 of the paper."""
         return cls(
             actions_per_batch=1,
+            policy=PolicyConfig(loss="kto", updates_per_step=1),
             proposal=ProposalConfig(redraw_target=False),
             gates=GateConfig(range_quantiles=(0.01, 0.99), plausibility=True),
             utility=UtilityConfig(max_committed=None),

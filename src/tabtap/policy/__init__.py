@@ -4,7 +4,7 @@ Reads from: config, domain, errors, table, torch_device.  Read by: api, loop.
 """
 
 from tabtap.policy.feedback import FeedbackMemory, Judgement
-from tabtap.policy.kto import adaptive_weights, kto_loss
+from tabtap.policy.kto import adaptive_weights, kto_loss, logistic_loss
 from tabtap.policy.learned import LearnedPolicy
 from tabtap.policy.pass_rates import PassRates
 from tabtap.policy.reference import ReferencePolicy
@@ -25,6 +25,7 @@ __all__ = [
     "adaptive_weights",
     "deficit",
     "kto_loss",
+    "logistic_loss",
     "novelty_of",
     "read_state",
     "uncertainty_by_target",

@@ -1,9 +1,11 @@
-"""The loss that draws a policy to desirable actions and away from undesirable ones.
+"""Two losses that draw a policy to desirable actions and away from undesirable ones.
 
 Reads from: nothing.  Read by: policy.learned.
 
-Kahneman-Tversky optimisation as in its own paper (Ethayarajh et al. 2024,
-arXiv:2402.01306), not as printed in appendix C.3: see ``DECISIONS.md``, 10.
+Appendix C.3 prints Kahneman-Tversky optimisation with log-sigmoids and without the
+strength that Table 4 gives; its own paper (Ethayarajh et al. 2024, arXiv:2402.01306)
+has plain sigmoids and counts from the divergence.  Both are here, both with the
+strength: see ``DECISIONS.md``, 10.
 """
 
 from __future__ import annotations
@@ -54,6 +56,38 @@ def kto_loss(
     weight = torch.where(desirable, desirable_weight, undesirable_weight)
     value = torch.sigmoid(strength * side * (log_ratios - origin))
     return (weight * (1.0 - value)).mean()
+
+
+def logistic_loss(
+    log_ratios: Tensor,
+    desirable: Tensor,
+    desirable_weight: float,
+    undesirable_weight: float,
+    strength: float,
+) -> Tensor:
+    """Return the mean logistic loss of some labelled actions (equation 43).
+
+    The parameters are those of ``kto_loss``; with a strength of 1 it is the equation as
+    printed.
+
+    Notes
+    -----
+    It is least where sigmoid(beta r) is the weighted share q of desirable labels of an
+    action: r = logit(q) / beta.  So the policy is the reference tilted by evidence over
+    beta, as the solution of equation 40 is, and stays at the reference where labels are
+    as good as tossed.  The loss of the KTO paper is linear in the sigmoid and least at
+    an end: it follows the majority, however small, as far as it is let.
+
+    Examples
+    --------
+    >>> ratios, labels = torch.zeros(2), torch.tensor([True, False])
+    >>> logistic_loss(ratios, labels, 1.0, 1.0, strength=3.0)
+    tensor(0.6931)
+    """
+    side = torch.where(desirable, 1.0, -1.0)
+    weight = torch.where(desirable, desirable_weight, undesirable_weight)
+    value = torch.nn.functional.logsigmoid(strength * side * log_ratios)
+    return -(weight * value).mean()
 
 
 def adaptive_weights(n_desirable: int, n_undesirable: int) -> tuple[float, float]:

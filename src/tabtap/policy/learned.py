@@ -21,7 +21,7 @@ from torch import Tensor
 from tabtap.domain import Action, Experience, Feedback, LearnerState
 from tabtap.errors import UserInputError
 from tabtap.policy.distribution import ActionBatch, ActionDistribution
-from tabtap.policy.kto import adaptive_weights, kto_loss
+from tabtap.policy.kto import adaptive_weights, kto_loss, logistic_loss
 from tabtap.policy.lessons import (
     Arrays,
     experience_arrays,
@@ -45,7 +45,7 @@ class LearnedPolicy:
     -----
     The lessons, the last ``feedback_window`` labelled actions, are kept: about two
     actions of five get a label, and a batch of a handful is too few for a gradient.
-    Each update takes a random ``batch_size`` of them.  KTO compares an action with the
+    Each update takes a random ``batch_size`` of them.  An action is compared with the
     reference, not with the policy that drew it, so old lessons remain valid.  A batch
     of actions without any label teaches nothing and leaves the policy as it is.
     """
@@ -189,18 +189,16 @@ class _Course:
     def loss(self, weights: Tensor, network: PolicyNetwork) -> Tensor:
         policy = network.shifted(weights, self.states, self.reference)
         before = self.reference.log_prob(self.actions)
+        ratios = policy.log_prob(self.actions) - before
         n_desirable = int(self.desirable.sum())
         wanted, unwanted = adaptive_weights(
             n_desirable, len(self.desirable) - n_desirable
         )
-        return kto_loss(
-            policy.log_prob(self.actions) - before,
-            self.desirable,
-            policy.divergence(self.reference),
-            wanted,
-            unwanted,
-            network.config.kl_strength,
-        )
+        strength = network.config.kl_strength
+        if network.config.loss == "logistic":
+            return logistic_loss(ratios, self.desirable, wanted, unwanted, strength)
+        away = policy.divergence(self.reference)
+        return kto_loss(ratios, self.desirable, away, wanted, unwanted, strength)
 
 
 def _network(reference: ReferencePolicy) -> PolicyNetwork:
