@@ -12,9 +12,10 @@ from typing import Literal
 
 import pandas as pd
 
+from tabtap.api.checkpoint import Checkpoint
 from tabtap.api.narrator import Narrator
 from tabtap.api.stopwatch import Stopwatch
-from tabtap.api.wiring import Request, fit_stack, fresh_start, lineages_of, make_scene
+from tabtap.api.wiring import Request, fresh_start, lineages_of, make_scene
 from tabtap.domain import Lineages, StepRecord, WindowRecord
 from tabtap.loop import Limits, Outcome, Stop, augment
 from tabtap.result import AugmentResult, RunAbout, installed_versions
@@ -47,16 +48,20 @@ def run(request: Request, terms: Terms) -> AugmentResult:
         return _result(request, terms, lineages, outcome, watch)
     n_members = len(lineages.members)
     terms.narrator.say(f"learning {len(request.real)} rows, {n_members} backbone(s)")
+    kept = Checkpoint(terms.checkpoint, request, lineages)
     with watch.running("backbones"):
-        stack = fit_stack(request, lineages)
+        stack = kept.stack()
     scene = make_scene(request, lineages, stack, watch)
+    progress = kept.progress(scene)
     # What learning the table took counts against the time budget as well.
-    progress = replace(fresh_start(request), seconds=watch.seconds["backbones"])
+    learning = watch.seconds["backbones"]
+    progress = replace(progress, seconds=progress.seconds or learning)
     outcome = augment(
         scene,
         progress,
         _limits(terms),
         observer=_Both(terms.narrator, terms.observer),
+        keep=lambda progress: kept.keep(scene, progress),
     )
     terms.narrator.say(outcome.stop.value)
     return _result(request, terms, lineages, outcome, watch)

@@ -65,7 +65,11 @@ class TableSensor:
     def noted(self, template: Template, n_passed: int, n_proposed: int) -> TableSensor:
         """Return the sensor after rows of a template were judged."""
         rates = self.pass_rates.updated(template, n_passed, n_proposed)
-        return replace(self, pass_rates=rates)
+        return self.with_rates(rates)
+
+    def with_rates(self, pass_rates: PassRates) -> TableSensor:
+        """Return the sensor with other pass rates, such as those of a saved run."""
+        return replace(self, pass_rates=pass_rates)
 
 
 def _counts(table: Table) -> IntArray:

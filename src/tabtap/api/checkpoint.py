@@ -1,0 +1,121 @@
+"""A folder in which an interrupted run is kept, so that the next call goes on with it.
+
+Reads from: archive, diffusion, domain, loop, policy, api.wiring.  Read by: api.run.
+
+Files are named after everything that decides a run's result: rows, folds, settings,
+seed, judges, rules.  A folder may hold several runs; a run finds its own or none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import cast
+
+from tabtap.api.wiring import Request, fit_stack, fresh_start
+from tabtap.archive import Archive
+from tabtap.diffusion import BackboneStack
+from tabtap.diffusion.loading import load_stack
+from tabtap.domain import Lineages
+from tabtap.loop import Progress, Scene
+from tabtap.loop.digest import table_sha256
+from tabtap.loop.resume import load_progress, save_progress
+from tabtap.policy import FeedbackMemory, LearnedPolicy, PassRates
+from tabtap.policy.sensing import TableSensor
+from tabtap.stages import ActionPolicy, Critic, Sensor
+
+_N_DIGITS = 16
+"""Of the fingerprint, in file names."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """Where one run is kept; without a folder nothing is."""
+
+    folder: Path | None
+    request: Request
+    lineages: Lineages
+
+    def stack(self) -> BackboneStack:
+        """Return the backbones of this run: kept ones, or newly learned and kept."""
+        path = self._path("backbones", self._learned_from())
+        if path is None:
+            return fit_stack(self.request, self.lineages)
+        if not path.exists():
+            stack = fit_stack(self.request, self.lineages)
+            stack.save(path)
+            return stack
+        return load_stack(path, device=self.request.preset.diffusion.device)
+
+    def progress(self, scene: Scene) -> Progress:
+        """Return where this run stands: at its beginning, or where it was left."""
+        start = fresh_start(self.request)
+        path = self._progress_path()
+        if path is None or not path.exists():
+            return start
+        return load_progress(path, scene=scene, memory=_Memory(start))
+
+    def keep(self, scene: Scene, progress: Progress) -> None:
+        """Write down where the run stands."""
+        if (path := self._progress_path()) is not None:
+            memory = _Memory(fresh_start(self.request))
+            save_progress(progress, path, scene=scene, memory=memory)
+
+    def _progress_path(self) -> Path | None:
+        request = self.request
+        rules = () if request.rules is None else request.rules.rules
+        decides = {
+            **self._learned_from(),
+            "augment": asdict(request.config),
+            "judges": [
+                request.evaluator.evaluator.name,
+                request.referee.evaluator.name,
+            ],
+            "metric": request.metric.name,
+            "mixture": repr(request.mixture),
+            "rules": [rule.name for rule in rules],
+        }
+        return self._path("progress", decides)
+
+    def _learned_from(self) -> dict[str, object]:
+        fold = self.lineages.fold.tobytes()
+        return {
+            "real": table_sha256(self.request.real),
+            "folds": hashlib.sha256(fold).hexdigest(),
+            "crossfit": self.lineages.crossfit,
+            "seed": self.request.seed,
+            "diffusion": asdict(self.request.preset.diffusion),
+        }
+
+    def _path(self, what: str, decides: dict[str, object]) -> Path | None:
+        if self.folder is None:
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(decides, sort_keys=True).encode()
+        digest = hashlib.sha256(text).hexdigest()[:_N_DIGITS]
+        return self.folder / f"{what}-{digest}.tap"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Memory:
+    """Writes down policy, sensor and critic; see ``loop.resume.Memory``."""
+
+    start: Progress
+
+    def written(self, policy: ActionPolicy, sensor: Sensor, critic: Critic) -> Archive:
+        arrays = policy.to_arrays() if isinstance(policy, LearnedPolicy) else {}
+        rates = cast("TableSensor", sensor).pass_rates.to_lists()
+        memory = cast("FeedbackMemory", critic).to_lists()
+        return Archive(arrays, {"pass_rates": rates, "feedback": memory})
+
+    def read(self, saved: Archive) -> tuple[ActionPolicy, Sensor, Critic]:
+        policy = self.start.policy
+        if isinstance(policy, LearnedPolicy):
+            policy = LearnedPolicy.from_arrays(saved.arrays, policy.reference)
+        sensor = cast("TableSensor", self.start.sensor)
+        rates = PassRates.from_lists(saved.about["pass_rates"])
+        config = cast("FeedbackMemory", self.start.critic).config
+        critic = FeedbackMemory.from_lists(saved.about["feedback"], config)
+        return policy, sensor.with_rates(rates), critic
