@@ -1,0 +1,47 @@
+"""Equation 4: a pool is committed if its gain exceeds tau, else nothing changes."""
+
+import numpy as np
+import pytest
+
+from tabtap.config import CommitConfig
+from tabtap.domain import Baseline, Standing, Trial, UtilityEstimate
+from tabtap.loop import PaperCommitment
+
+
+class Told:
+    """A utility that is told the answer; all folds agree, so there is no error bar."""
+
+    def __init__(self, gain):
+        self.gain = gain
+
+    def gains(self, baseline, added):
+        return [
+            UtilityEstimate(self.gain, (self.gain,) * len(baseline.fold_losses))
+            for _ in added
+        ]
+
+
+@pytest.mark.parametrize(
+    ("gain", "least", "committed"),
+    [
+        (0.1, 0.0, True),
+        (0.0, 0.0, False),
+        (-0.1, 0.0, False),
+        (0.1, 0.05, True),
+        (0.05, 0.05, False),
+        (0.04, 0.05, False),
+    ],
+)
+def test_the_pool_is_committed_if_its_gain_exceeds_tau(
+    real, lineages, make_rows, gain, least, committed
+):
+    rule = PaperCommitment(Told(gain), CommitConfig(min_gain=least), "told")
+    losses = tuple(np.ones(2) for _ in range(5))
+    baseline = Baseline((), (), losses, np.zeros(30), np.zeros(30))
+    trial = Trial(0, lineages, real.empty(), make_rows(0), baseline, Standing(), 0)
+
+    certificate, _ = rule.check(trial)
+
+    assert certificate.committed is committed
+    assert certificate.over_incumbent.margin == 0.0
+    assert certificate.n_rows == 8
