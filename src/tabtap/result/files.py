@@ -1,12 +1,13 @@
 """A result as one zip file: exact arrays for us, parquet and JSON for everyone.
 
-Reads from: archive, domain, table, result.records, tables, labels, readable.
+Reads from: archive, domain, result.about, labels, readable, tables.
 Read by: result.result, result.loading.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import zipfile
 from dataclasses import fields
 from io import BytesIO
@@ -16,21 +17,16 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from tabtap.archive import Archive, pack_archive, put_in_place
-from tabtap.result.about import RunAbout
-from tabtap.result.labels import index_to_json
-from tabtap.result.readable import parquet_bytes
-from tabtap.result.records import (
+from tabtap.domain.written_records import (
     certificate_to_json,
     steps_to_arrays,
     steps_to_json,
 )
-from tabtap.result.tables import (
-    candidates_to_arrays,
-    groups_to_json,
-    named,
-    table_to_arrays,
-    whole_schema_to_json,
-)
+from tabtap.domain.written_rows import candidates_to_arrays, named, table_to_arrays
+from tabtap.result.about import RunAbout
+from tabtap.result.labels import index_to_json
+from tabtap.result.readable import parquet_bytes
+from tabtap.result.tables import groups_to_json, whole_schema_to_json
 
 if TYPE_CHECKING:
     from tabtap.result.result import AugmentResult
@@ -38,6 +34,9 @@ if TYPE_CHECKING:
 FORMAT_NAME = "tabtap-result"
 FORMAT_VERSION = 1
 """Raised whenever an older reader would misread what is written."""
+
+PAIRS = ("versions", "seconds", "licences")
+"""What is known of a run by name, saved as pairs."""
 
 EXACT = "result.safetensors"
 """The one member that is read back; the others are for people."""
@@ -73,9 +72,11 @@ def _arrays(result: AugmentResult) -> dict[str, NDArray[Any]]:
 
 def _about(result: AugmentResult) -> dict[str, Any]:
     run = {f.name: getattr(result.about, f.name) for f in fields(RunAbout)}
-    for name, kind in (("versions", dict), ("seconds", dict), ("licences", dict),
-                       ("rules", list), ("notes", list)):  # fmt: skip
-        run[name] = kind(run[name])
+    # An archive sorts its JSON; stages and settings have an order worth keeping.
+    run["settings"] = json.dumps(run["settings"])
+    for name in PAIRS:
+        run[name] = [[key, value] for key, value in run[name].items()]
+    run |= {"rules": list(run["rules"]), "notes": list(run["notes"])}
     run["groups"] = groups_to_json(result.about.groups)
     return {
         "run": run,

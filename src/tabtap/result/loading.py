@@ -1,11 +1,12 @@
 """Saved results brought back, or refused in one sentence.
 
-Reads from: archive, errors, loop, result.files, records, tables, labels.
+Reads from: archive, domain, errors, loop, result.files, labels, result, tables.
 Read by: api, cli.
 """
 
 from __future__ import annotations
 
+import json
 import zipfile
 import zlib
 from io import BytesIO
@@ -15,20 +16,19 @@ from typing import Any
 import numpy as np
 
 from tabtap.archive import Archive, damaged, foreign, unpack_archive
+from tabtap.domain.written_records import certificate_from_json, steps_from_saved
+from tabtap.domain.written_rows import (
+    candidates_from_arrays,
+    table_from_arrays,
+    under,
+)
 from tabtap.errors import FileFormatError, UserInputError
 from tabtap.loop import Stop
 from tabtap.result.about import RunAbout
-from tabtap.result.files import EXACT, FORMAT_NAME, FORMAT_VERSION, sha256
+from tabtap.result.files import EXACT, FORMAT_NAME, FORMAT_VERSION, PAIRS, sha256
 from tabtap.result.labels import index_from_json
-from tabtap.result.records import certificate_from_json, steps_from_saved
 from tabtap.result.result import AugmentResult
-from tabtap.result.tables import (
-    candidates_from_arrays,
-    groups_from_json,
-    table_from_arrays,
-    under,
-    whole_schema_from_json,
-)
+from tabtap.result.tables import groups_from_json, whole_schema_from_json
 
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError,
@@ -46,8 +46,8 @@ def load_result(path: str | Path) -> AugmentResult:
     Returns
     -------
     AugmentResult
-        With every cell, score and certificate as it was.  Row labels of types that
-        JSON cannot hold, such as periods, are counted instead.
+        With every cell, score and certificate as it was.  Row labels that JSON cannot
+        hold, periods and categories, come back as a count.
 
     Raises
     ------
@@ -136,6 +136,8 @@ def _run(saved: dict[str, Any]) -> RunAbout:
     return RunAbout(
         **{
             **saved,
+            **{name: dict(saved[name]) for name in PAIRS},
+            "settings": json.loads(saved["settings"]),
             "groups": groups_from_json(saved["groups"]),
             "rules": tuple(saved["rules"]),
             "notes": tuple(saved["notes"]),

@@ -22,6 +22,7 @@ from tabtap.domain import Candidates, Certificate, Lineages, StepRecord
 from tabtap.loop import Outcome, Stop
 from tabtap.loop.digest import table_sha256
 from tabtap.result.about import RunAbout
+from tabtap.result.certificates import certificates_for_people
 from tabtap.result.files import save_result
 from tabtap.result.forgetting import forget_rows
 from tabtap.result.frames import (
@@ -31,7 +32,6 @@ from tabtap.result.frames import (
     waterfall,
 )
 from tabtap.result.labels import continued
-from tabtap.result.records import certificates_for_people
 from tabtap.result.why import counted, forgotten_clause, why_sentence
 from tabtap.table.frame import write_frame, write_target
 from tabtap.table.schema import BoolArray, IntArray

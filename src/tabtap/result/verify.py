@@ -78,16 +78,17 @@ def verify(result: AugmentResult) -> list[Finding]:
     result: the real rows are not those that the run was given
     """
     findings = [*_real_rows(result), *_delivered_rows(result)]
-    commit = result.about.settings.get("augment", {}).get("commit")
-    if result.certificates and commit is None:
+    commit = result.about.settings.get("augment", {}).get("commit", {})
+    known = {"confidence", "min_gain"} <= set(commit)
+    if result.certificates and not known:
         text = "the settings do not say when a pool is committed"
         findings.append(Finding("unknown", None, text))
     for place, certificate in enumerate(result.certificates):
-        texts = list(_order(certificate, result.certificates[:place]))
-        texts += _measured(certificate)
-        texts += _standing(certificate, result.certificates[:place])
-        if commit is not None:
-            texts += _decided(certificate, result.certificates[:place], commit)
+        before = result.certificates[:place]
+        texts = [*_order(certificate, before), *_usable(certificate)]
+        if not texts:
+            texts += [*_measured(certificate), *_standing(certificate, before)]
+            texts += _decided(certificate, before, commit) if known else ()
         findings += [Finding("wrong", certificate.window, text) for text in texts]
     return findings
 
@@ -132,15 +133,24 @@ def _order(certificate: Certificate, before: Sequence[Certificate]) -> Iterator[
         yield f"look {certificate.look} is stated, but it is look {look}"
 
 
-def _measured(certificate: Certificate) -> Iterator[str]:
-    """Recompute the bounds from the scores, and the means that are stated."""
+def _usable(certificate: Certificate) -> Iterator[str]:
+    """Say what keeps the evidence from being used, if anything does."""
     wanted = _EVIDENCE.get(certificate.protocol)
     if wanted is None:
         yield f"there is no protocol {certificate.protocol!r}"
         return
     if missing := [name for name in wanted if name not in certificate.evidence]:
         yield f"there is no evidence {missing[0]!r}"
-    elif certificate.protocol == "paper":
+        return
+    if len({certificate.evidence[name].shape for name in wanted}) > 1:
+        yield "there are not as many scores with the pool as without"
+    if certificate.over_real is None and certificate.protocol != "paper":
+        yield "the gain over real rows is not stated"
+
+
+def _measured(certificate: Certificate) -> Iterator[str]:
+    """Recompute the bounds from the scores, and the means that are stated."""
+    if certificate.protocol == "paper":
         yield from _measured_by_folds(certificate)
     else:
         yield from _measured_by_scores(certificate)
@@ -174,7 +184,7 @@ def _measured_by_scores(certificate: Certificate) -> Iterator[str]:
 
 def _standing(certificate: Certificate, before: Sequence[Certificate]) -> Iterator[str]:
     """Check that scores before a pool are those after the last one committed."""
-    if certificate.protocol != "crossfit" or "before" not in certificate.evidence:
+    if certificate.protocol != "crossfit":
         return
     accepted = [earlier for earlier in before if earlier.committed]
     first = before[0] if before else certificate
@@ -198,23 +208,19 @@ def _decided(
         confidence = confidence_at(certificate.look, confidence)
     if not _same(bound.confidence, confidence):
         yield f"confidence is {bound.confidence:.6g}, it should be {confidence:.6g}"
-    committed = _rule(certificate, before, commit["min_gain"])
-    if committed is not None and committed != certificate.committed:
+    if _rule(certificate, before, commit["min_gain"]) != certificate.committed:
         done = "committed" if certificate.committed else "refused"
         yield f"the pool was {done}, against the rule"
 
 
 def _rule(
     certificate: Certificate, before: Sequence[Certificate], min_gain: float
-) -> bool | None:
-    """Tell what the rule decides (see ``loop.commit``), or None if it cannot be."""
-    bound = certificate.over_incumbent
-    if certificate.protocol == "paper":
+) -> bool:
+    """Tell what the rule of the protocol decides; see ``loop.commit``."""
+    bound, over_real = certificate.over_incumbent, certificate.over_real
+    if over_real is None:
         enough = bound.gain > min_gain + bound.margin
         return bool(enough and certificate.n_judged)
-    over_real = certificate.over_real
-    if over_real is None or not {"real", "before"} <= set(certificate.evidence):
-        return None
     least = 0.0
     if any(earlier.committed and earlier.n_judged for earlier in before):
         least = _bound(certificate, "real", bound.confidence, after="before").lower

@@ -1,0 +1,90 @@
+import pytest
+
+from tabtap.loop import Stop
+
+
+def test_an_augmented_table_states_rows_referee_gain_and_confidence(result):
+    last = result.certificates[-1]
+
+    assert result.verdict == "augment"
+    assert result.why == (
+        "9 synthetic rows were added to the 12 real ones, because with them the score "
+        "of stand-in: accuracy on real rows that it had not seen goes from 0.5 to "
+        f"{last.score_after:.3g}, a gain of at least {last.over_real.lower:.3g} with "
+        f"95 % confidence; {len(result.certificates)} of {len(result.certificates)} "
+        "pools passed the check, and the run ended because the budget is reached."
+    )
+
+
+def test_the_paper_s_rule_is_told_apart_with_its_weakness(make_result, classes):
+    result = make_result(classes, protocol="paper", confidence=0.95)
+
+    assert "estimated to lower the loss of stand-in: accuracy by" in result.why
+    assert "more than its error bar of" in result.why
+    assert "at 95 % confidence (the paper's rule, whose" in result.why
+    assert "nan" not in result.why
+
+
+@pytest.mark.parametrize("protocol", ["crossfit", "paper"])
+def test_no_gain_names_the_best_pool_and_what_stopped_the_run(
+    make_result, classes, protocol
+):
+    result = make_result(classes, gain=-0.01, protocol=protocol)
+
+    assert result.verdict == "no_gain"
+    assert result.why.startswith(
+        "No rows were added: none of 3 pools was shown to help; the best one "
+    )
+    assert " -0.0" in result.why
+    assert result.why.endswith("because several windows in a row were refused.")
+
+
+def test_a_budget_of_zero_is_reason_enough(make_result, classes):
+    result = make_result(classes, budget=0)
+
+    assert result.why == "No rows were added: the budget is 0."
+
+
+def test_no_time_at_all_is_said(make_result, classes):
+    result = make_result(classes, time_budget=0.0)
+
+    assert result.stop is Stop.TIME
+    assert result.why == (
+        "No rows were added: the time budget is over, before any pool could be checked."
+    )
+
+
+def test_gates_that_refuse_everything_are_named(make_result, classes):
+    result = make_result(classes, none_pass=True)
+
+    assert result.why == (
+        "No rows were added: in 3 windows none of 36 proposed rows passed the gates; "
+        "the gate 'copies' refused most, 36."
+    )
+
+
+def test_scores_that_are_not_numbers_are_said(make_result, classes):
+    result = make_result(classes, gain=float("nan"))
+
+    assert "could not be measured, as the scores are not numbers" in result.why
+
+
+def test_one_row_is_one_row(make_result, classes):
+    result = make_result(classes, budget=1)
+
+    assert result.why.startswith("1 synthetic row was added to the 12 real ones")
+    assert "1 of 1 pool passed" in result.why
+
+
+def test_what_was_forgotten_is_said_beside_the_figures_of_the_run(result):
+    parent = int(result.parent_indices[0])
+    n_gone = int((result.parent_indices == parent).sum())
+
+    less = result.forget(parent)
+
+    assert less.why.startswith(result.why.removesuffix("."))
+    rows = "1 synthetic row" if n_gone == 1 else f"{n_gone} synthetic rows"
+    assert less.why.endswith(
+        f"; since then real row {parent} and {rows} that descended from it were "
+        "removed, and the figures describe the table before."
+    )
