@@ -1,5 +1,6 @@
 import operator
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -67,6 +68,7 @@ SAID_TWICE = {
     "if pregnant == 'yes' then sex == 'female'": lambda f: (
         ~((f["pregnant"] == "yes") & (f["sex"] == "male"))
     ),
+    "if sex == 'female' then age < 0": lambda f: ~(f["sex"] == "female"),
     "pregnant == 'yes' implies age > 15": lambda f: (
         (f["pregnant"] != "yes") | (f["age"] > 15)
     ),
@@ -98,6 +100,7 @@ def test_a_rule_says_what_it_says_in_pandas(visits, visits_frame, rule):
         ("a is missing", True),
         ("a is not missing", False),
         ("b / (b - 1) > 5", True),
+        ("b / (b - 1) < 5", True),
         ("max(a, b) > 5", True),
     ],
 )
@@ -110,6 +113,14 @@ def test_a_row_breaks_a_rule_only_if_it_does_so_whatever_stands_in_its_holes(
     found = verdict(rule, read_frame(frame))
 
     assert found[1] == holds
+
+
+def test_a_condition_that_is_not_known_demands_nothing():
+    flag = pd.array([True, False, None] * 4, dtype="boolean")
+    table = read_frame(pd.DataFrame({"flag": flag, "b": np.arange(12.0)}))
+
+    assert verdict("if flag then b < 0", table).tolist() == [False, True, True] * 4
+    assert verdict("if not flag then b < 0", table).tolist() == [True, False, True] * 4
 
 
 def test_a_combination_is_one_that_real_rows_have(visits):
@@ -157,9 +168,31 @@ def test_a_regression_target_and_columns_without_names_can_be_used():
     assert verdict("`0` + y > 10", table).tolist() == [False] * 5 + [True] * 7
 
 
-def test_times_beyond_the_reach_of_nanoseconds_are_compared(visits):
-    assert verdict("came < '9999-12-31'", visits).all()
-    assert not verdict("came < '0001-01-01'", visits)[1:].any()
+def test_a_hole_makes_no_combination_and_breaks_none():
+    frame = pd.DataFrame(
+        {"town": ["Bonn", "Ulm", None] * 4, "land": ["DE", "AT", "CH"] * 4}
+    )
+    real = read_frame(frame, kinds={"town": "category", "land": "category"})
+    # Bonn, Ulm and a hole, each beside CH, which is beside the hole in all real rows.
+    ch = real.schema.features[1].levels.index("CH")
+    cells = (real.cells[0][:3], np.full(3, ch, dtype=np.int32))
+    rows = replace(real.take(np.arange(3)), cells=cells)
+
+    found = Rules.of("combination(town, land)").passes(
+        rows, GateContext(real, real.empty())
+    )
+
+    assert found.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("unit", ["s", "ns"])
+def test_times_beyond_the_reach_of_nanoseconds_are_compared(unit):
+    days = pd.Series(pd.date_range("2024-01-01", periods=12)).dt.as_unit(unit)
+    table = read_frame(pd.DataFrame({"came": days}), kinds={"came": "datetime"})
+
+    assert verdict("came < '9999-12-31'", table).all()
+    assert verdict("came > '0001-01-01'", table).all()
+    assert not verdict("came < '0001-01-01'", table).any()
 
 
 NUMBERS = ("a", "b", "c")

@@ -80,6 +80,15 @@ def test_holes_are_allowed_where_the_real_column_has_them(wards, column, allowed
     assert verdict.tolist() == [allowed]
 
 
+def test_a_hole_is_refused_if_no_row_at_hand_has_one(wards):
+    full = wards.take((wards.missing[:, [0, 2]] == 0).all(axis=1))
+
+    verdict = ValidTypes().passes(wards, context_of(full))
+
+    assert np.array_equal(verdict, (wards.missing == 0).all(axis=1))
+    assert not verdict.all()
+
+
 def test_an_identifier_may_be_empty(wards):
     place = [c.kind for c in wards.schema.features].index(Kind.IDENTIFIER)
     missing = wards.missing.copy()
