@@ -2,7 +2,15 @@ import dataclasses
 
 import pytest
 
-from tabtap.config import DiffusionConfig
+from tabtap.config import (
+    AugmentConfig,
+    CommitConfig,
+    DiffusionConfig,
+    GateConfig,
+    PolicyConfig,
+    ProposalConfig,
+    UtilityConfig,
+)
 from tabtap.errors import UserInputError
 
 
@@ -47,3 +55,47 @@ def test_the_paper_s_settings_are_those_of_its_appendix():
     assert paper.conditioning == "overwrite"
     assert paper.schedule == "learned"
     assert paper.clip_quantiles == (0.01, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("section", "setting", "value"),
+    [
+        (PolicyConfig, "n_layers", 0),
+        (PolicyConfig, "width", 1.5),
+        (PolicyConfig, "learning_rate", 0.0),
+        (PolicyConfig, "max_grad_norm", float("inf")),
+        (PolicyConfig, "kl_strength", 0),
+        (PolicyConfig, "feedback_quantile", 1.1),
+        (PolicyConfig, "feedback_window", 0),
+        (PolicyConfig, "exploration", -0.1),
+        (PolicyConfig, "explore_share", 1.0),
+        (ProposalConfig, "candidates_per_step", True),
+        (ProposalConfig, "hard_share", "half"),
+        (ProposalConfig, "n_bootstraps", 1),
+        (GateConfig, "range_quantiles", (0.99, 0.01)),
+        (GateConfig, "range_quantiles", [0.01, 0.99]),
+        (GateConfig, "min_probability", float("nan")),
+        (GateConfig, "residual_percentile", 101),
+        (GateConfig, "min_distance", -1),
+        (UtilityConfig, "n_folds", 1),
+        (UtilityConfig, "focus_fraction", 1.1),
+        (UtilityConfig, "max_committed", -1),
+        (CommitConfig, "protocol", "hope"),
+        (CommitConfig, "window_length", 0),
+        (CommitConfig, "confidence", 1.0),
+        (CommitConfig, "confidence", 0.0),
+        (CommitConfig, "patience", 0),
+        (AugmentConfig, "n_steps", 0),
+        (AugmentConfig, "actions_per_batch", 0),
+    ],
+)
+def test_a_setting_of_a_run_out_of_range_is_named_with_its_value(
+    section, setting, value
+):
+    with pytest.raises(UserInputError, match=f"^{setting}=.* is not usable: it must"):
+        section(**{setting: value})
+
+
+def test_steps_that_would_never_be_checked_are_refused_with_the_next_number():
+    with pytest.raises(UserInputError, match=r"last 10 steps .* Use 60\."):
+        AugmentConfig(n_steps=50, commit=CommitConfig(window_length=20))

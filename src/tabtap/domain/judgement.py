@@ -37,7 +37,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class UtilityEstimate:
-    """The estimated gain of adding some rows, and its error bar."""
+    """The estimated gain of adding some rows (equation 14)."""
 
     gain: float
     """Mean loss before minus mean loss after, over the focus rows of all folds."""

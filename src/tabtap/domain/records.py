@@ -26,7 +26,7 @@ class StepRecord:
 
     n_admitted: int
     gain: float
-    """Estimated gain of the admitted rows; NaN if there were none."""
+    """Estimated gain of the admitted rows; NaN if there were none or nobody asked."""
 
     advantage: float
     feedback: Feedback
