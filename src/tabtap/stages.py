@@ -130,9 +130,7 @@ class Sensor(Protocol):
 class Critic(Protocol):
     """Says whether an action was better or worse than usual."""
 
-    def judged(
-        self, gain: float, n_admitted: int
-    ) -> tuple[Feedback, float, Critic]:
+    def judged(self, gain: float, n_admitted: int) -> tuple[Feedback, float, Critic]:
         """Return the feedback, the advantage, and the critic after it."""
 
 

@@ -234,6 +234,11 @@ class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
         if self.budget != "auto" and not (whole and int(self.budget) >= 0):
             must = "be a whole number from 0, or 'auto'"
             raise bad_setting("budget", self.budget, must, "Try 500.")
+        if self.license_policy not in ("open", "any"):
+            must = "be 'open' or 'any'"
+            raise bad_setting(
+                "license_policy", self.license_policy, must, "Try 'open'."
+            )
         if self.time_budget is not None and not self.time_budget > 0:
             must = "be a positive number of seconds"
             raise bad_setting("time_budget", self.time_budget, must, "Try 300.")
@@ -266,6 +271,7 @@ class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
             rules=rules,
             groups=groups,
             mixture=_mixture(self.mixture, real),
+            carried=(self.groups,) if self._groups_are_a_column else (),
         )
 
 

@@ -6,6 +6,7 @@ Read by: api.augmenter.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,8 @@ class Request:
     rules: Rules | None = None
     groups: IntArray | None = None
     mixture: Wish = "real"
+    carried: tuple[Hashable, ...] = ()
+    """Identifiers that descendants keep, such as the column of groups."""
 
     @property
     def config(self) -> AugmentConfig:
@@ -94,7 +97,9 @@ def make_scene(
     important = important_by_lineage(
         real, lineages, config.proposal, stream(request.seed, "columns")
     )
-    proposer = LineageProposer(stack, lineages, config.proposal, important)
+    proposer = LineageProposer(
+        stack, lineages, config.proposal, important, request.carried
+    )
     counted = watch.timed("evaluator", utility)
     commitment: Commitment
     if lineages.crossfit:

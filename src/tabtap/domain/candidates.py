@@ -24,7 +24,8 @@ class Candidates:
     """``origin`` is the real row each descends from, ``unseen_fold`` its lineage."""
 
     regenerate: BoolArray
-    """Shape (n_rows, n_features): true where a cell was redrawn from the anchor."""
+    """Shape (n_rows, n_features): true where a cell was redrawn, from its real
+    ancestor to this row."""
 
     step: IntArray
     """Shape (n_rows,): number of the action that asked for the row."""

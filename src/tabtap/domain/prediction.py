@@ -90,7 +90,8 @@ class ClassPrediction:
         """
         likely = self.of_label(queries)
         best = self.probabilities == self.probabilities.max(axis=1, keepdims=True)
-        right = best[np.arange(len(self)), _labels(self, queries)] / best.sum(axis=1)
+        n_best = np.maximum(best.sum(axis=1), 1)  # 0 where the answer is NaN
+        right = best[np.arange(len(self)), _labels(self, queries)] / n_best
         return np.asarray((right + likely) / 2)
 
     def hardness(self, queries: Table) -> FloatArray:

@@ -8,8 +8,9 @@ drawn before it, one action at a time or several together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -40,6 +41,14 @@ class Scene:
     stages: Stages
     config: AugmentConfig
     seed: int
+
+    seen: Mapping[int, Table] = field(init=False)
+    """The real rows that each lineage has seen: one table for the whole run, so that
+    what gates compute of it is computed once."""
+
+    def __post_init__(self) -> None:
+        seen = {m: self.real.take(self.lineages.seen(m)) for m in self.lineages.members}
+        object.__setattr__(self, "seen", MappingProxyType(seen))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,14 +158,13 @@ def _admit(
         if not len(mine):
             continue
         keeper = scene.stages.gatekeeper
-        seen = scene.lineages.seen(member)
         kept = [scene.lineages.held_by(member, t.rows) for t in (committed, pool)]
         ask = keeper.needs_prediction
         context = GateContext(
-            scene.real.take(seen),
+            scene.seen[member],
             concat(kept),
             scene.stages.utility.foresee(mine.rows) if ask else None,
-            baseline.hardness[seen] if ask else None,
+            baseline.hardness[scene.lineages.seen(member)] if ask else None,
         )
         parts.append(keeper.admit(mine, context))
     if not parts:

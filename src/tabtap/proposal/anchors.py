@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from tabtap.domain import Lineages
-from tabtap.table.schema import FloatArray, IntArray
+from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import NO_ROW, Table, concat
 
 
@@ -49,6 +49,20 @@ class AnchorPool:
         made = np.flatnonzero(self.rows.unseen_fold[n_real:] == member) + n_real
         known = np.concatenate([self.lineages.seen(member), made])
         return np.asarray(known[self.condition[known] == target])
+
+    def redrawn_before(self, anchors: IntArray) -> BoolArray:
+        """Tell which cells of some anchors are not their real ancestor's any more.
+
+        Shape (n_anchors, n_features).  All false for a real row; true all along for a
+        committed one without an ancestor.
+        """
+        origin = self.rows.origin
+        ancestor = _places(origin[: len(self.lineages.fold)], origin[anchors])
+        now, then = self.rows.take(anchors), self.rows.take(ancestor)
+        differs = now.missing != then.missing
+        for place, (new, old) in enumerate(zip(now.cells, then.cells, strict=True)):
+            differs[:, place] |= (now.missing[:, place] == 0) & (new != old)
+        return np.asarray(differs | (ancestor == NO_ROW)[:, None])
 
 
 def choose_anchors(

@@ -9,7 +9,7 @@ nothing of its unseen fold can reach the candidates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from tabtap.errors import UserInputError
 from tabtap.proposal.anchors import AnchorPool, choose_anchors
 from tabtap.proposal.batches import Batches, InpainterStack, SeedArray
 from tabtap.proposal.masks import draw_masks, free_columns
-from tabtap.table.schema import BoolArray, FloatArray, IntArray
+from tabtap.table.schema import BoolArray, FloatArray, IntArray, Kind, Schema
 from tabtap.table.table import Table
 
 
@@ -50,6 +50,9 @@ class LineageProposer:
         Candidates per action and lineage, and how their anchors are chosen.
     important : mapping from lineage to bool array of shape (n_features,)
         The columns that the conservative template keeps, of each lineage.
+    carried : collection of column names, default=()
+        Identifiers that a row passes on to its descendants, such as whose row it is;
+        the others are emptied.
 
     Raises
     ------
@@ -63,6 +66,7 @@ class LineageProposer:
         lineages: Lineages,
         config: ProposalConfig,
         important: Mapping[int, BoolArray],
+        carried: Collection[Hashable] = (),
     ) -> None:
         if tuple(stack.unseen_folds) != lineages.members:
             # A backbone that has seen the fold it is to be judged by proves nothing.
@@ -75,6 +79,7 @@ class LineageProposer:
         self._lineages = lineages
         self._config = config
         self._important = important
+        self._carried = carried
 
     def propose(
         self,
@@ -140,7 +145,17 @@ class LineageProposer:
         schema, important = pool.rows.schema, self._important[member]
         free = free_columns(schema, action.template, important)
         masks = draw_masks(free, action.exploration, n_rows, rng)
+        masks[:, self._emptied(schema)] = True
         return _Plan(rows, masks, rng.integers(2**64, size=n_rows, dtype=np.uint64))
+
+    def _emptied(self, schema: Schema) -> IntArray:
+        """Return the identifiers: nobody's name may pass from a parent to a child."""
+        places = [
+            place
+            for place, column in enumerate(schema.features)
+            if column.kind is Kind.IDENTIFIER and column.name not in self._carried
+        ]
+        return np.asarray(places, dtype=np.int64)
 
     def _drawn(
         self, pool: AnchorPool, plans: Sequence[Sequence[_Plan]]
@@ -162,7 +177,11 @@ class LineageProposer:
         return [
             Candidates.joined(
                 [
-                    Candidates(rows[place], plan.regenerate, _repeat(place, plan))
+                    Candidates(
+                        rows[place],
+                        plan.regenerate | pool.redrawn_before(plan.anchors),
+                        _repeat(place, plan),
+                    )
                     for rows, plan in zip(shares, row, strict=True)
                 ]
             )

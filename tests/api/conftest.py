@@ -1,0 +1,94 @@
+"""A preset that runs in a second, and judges whose answers are known in advance."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tabtap.api import Preset
+from tabtap.config import (
+    AugmentConfig,
+    CommitConfig,
+    DiffusionConfig,
+    PolicyConfig,
+    ProposalConfig,
+    UtilityConfig,
+)
+from tabtap.domain import ClassPrediction, ValuePrediction
+
+
+def tiny_preset(**commit):
+    return Preset(
+        augment=AugmentConfig(
+            n_steps=12,
+            actions_per_batch=2,
+            policy=PolicyConfig(exploration=0.9),
+            proposal=ProposalConfig(candidates_per_step=4),
+            utility=UtilityConfig(n_folds=3),
+            commit=CommitConfig(window_length=4, **commit),
+        ),
+        diffusion=DiffusionConfig(n_steps=25, n_sample_steps=4, width=32),
+        evaluator="linear",
+    )
+
+
+class MoreIsBetter:
+    """A judge that is the surer of the truth the more rows its context has."""
+
+    name = "more is better"
+
+    def __init__(self, sign=1.0):
+        self.sign = sign
+
+    def predict(self, contexts, queries):
+        pairs = zip(contexts, queries, strict=True)
+        return [self._answer(len(c), q) for c, q in pairs]
+
+    def _answer(self, n_rows, asked):
+        sure = 1 / (1 + np.exp(-self.sign * n_rows / 50))
+        if asked.schema.target.task == "regression":
+            off = np.full(len(asked), (1 - sure) * np.std(asked.target_values))
+            return ValuePrediction(asked.target_values + off, np.ones(len(asked)))
+        n_classes = asked.schema.n_conditions
+        p = np.full((len(asked), n_classes), (1 - sure) / max(n_classes - 1, 1))
+        p[np.arange(len(asked)), asked.target.astype(int)] = sure
+        return ClassPrediction(p)
+
+
+@pytest.fixture
+def tiny():
+    return tiny_preset()
+
+
+@pytest.fixture
+def helpful():
+    return MoreIsBetter()
+
+
+@pytest.fixture
+def harmful():
+    return MoreIsBetter(sign=-1.0)
+
+
+@pytest.fixture
+def patients():
+    """A frame of mixed columns with holes, its classes and numbers to predict."""
+    rng = np.random.default_rng(0)
+    n = 40
+    age = rng.integers(20, 80, n)
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "dose": np.round(rng.normal(5, 2, n), 1),
+            "clinic": pd.Categorical(rng.choice(["north", "south"], n)),
+            "smoker": rng.random(n) < 0.3,
+        },
+        index=[f"p{i}" for i in range(n)],
+    )
+    frame.loc["p3", "dose"] = np.nan
+    sick = np.where(age + rng.normal(0, 10, n) > 50, "yes", "no")
+    cost = age * 10.0 + rng.normal(0, 20, n)
+    return (
+        frame,
+        pd.Series(sick, index=frame.index, name="sick"),
+        pd.Series(cost, index=frame.index, name="cost"),
+    )

@@ -1,0 +1,169 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from imblearn.pipeline import Pipeline
+from pandas.testing import assert_frame_equal, assert_series_equal
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+
+from tabtap.api import TabularAugmenter
+from tabtap.errors import UserInputError
+
+
+def make(tiny, judge, **settings):
+    settings = {"budget": 20, "random_state": 0, **settings}
+    return TabularAugmenter(preset=tiny, evaluator="linear", referee=judge, **settings)
+
+
+def test_real_rows_come_first_and_unchanged_then_the_committed_ones(
+    tiny, helpful, patients
+):
+    X, y, _ = patients
+    before = X.copy(), y.copy()
+
+    X_more, y_more = make(tiny, helpful).fit_resample(X, y)
+
+    assert len(X_more) == len(y_more) == len(X) + 20
+    assert_frame_equal(X_more.iloc[: len(X)], X)
+    assert_series_equal(y_more.iloc[: len(y)], y)
+    assert X_more.dtypes.equals(X.dtypes)
+    assert X_more.index.is_unique
+    assert_frame_equal(X, before[0])
+    assert_series_equal(y, before[1])
+
+
+def test_nothing_is_added_when_rows_do_harm(tiny, harmful, patients):
+    X, y, _ = patients
+    augmenter = make(tiny, harmful)
+
+    X_more, y_more = augmenter.fit_resample(X, y)
+
+    assert_frame_equal(X_more, X)
+    assert_series_equal(y_more, y)
+    assert augmenter.result_.verdict == "no_gain"
+
+
+def test_regression_targets_grow_with_their_rows(tiny, helpful, patients):
+    X, _, cost = patients
+
+    X_more, y_more = make(tiny, helpful).fit_resample(X, cost)
+
+    assert len(X_more) == len(X) + 20
+    assert y_more.dtype == cost.dtype
+    assert y_more.iloc[len(X) :].between(cost.min(), cost.max()).all()
+
+
+def test_polars_and_numpy_come_back_as_they_went_in(tiny, helpful, patients):
+    X, y, _ = patients
+    frame = pl.DataFrame(X.reset_index(drop=True).astype({"clinic": str}))
+    array = X[["age", "dose"]].fillna(0.0).to_numpy(dtype=np.float32)
+
+    from_polars = make(tiny, helpful).fit_resample(frame, pl.Series("sick", y.tolist()))
+    from_numpy = make(tiny, helpful).fit_resample(array, y.to_numpy())
+
+    assert isinstance(from_polars[0], pl.DataFrame)
+    assert from_polars[0].schema == frame.schema
+    assert from_polars[0][: len(X)].equals(frame)
+    assert from_numpy[0].dtype == np.float32
+    assert np.array_equal(from_numpy[0][: len(X)], array)
+    assert isinstance(from_numpy[1], np.ndarray)
+
+
+def test_the_constructor_only_stores_so_that_clones_are_equal(tiny):
+    odd = TabularAugmenter(budget="nonsense", preset=tiny, confidence=7)
+
+    copy = clone(odd).set_params(budget=-3)
+
+    assert copy.get_params()["confidence"] == 7
+    assert copy.budget == -3
+    assert not hasattr(copy, "result_")
+
+
+def test_equal_seeds_give_equal_tables_and_others_differ(tiny, helpful, patients):
+    X, y, _ = patients
+
+    first, _ = make(tiny, helpful).fit_resample(X, y)
+    again, _ = make(tiny, helpful).fit_resample(X, y)
+    other, _ = make(tiny, helpful, random_state=1).fit_resample(X, y)
+
+    assert_frame_equal(first, again)
+    assert not first.equals(other)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_it_works_in_a_pipeline_under_a_grid_search(tiny, helpful, patients, task):
+    X, sick, cost = patients
+    numbers = X[["age", "dose"]].fillna(5.0)
+    labels = task == "classification"
+    pipeline = Pipeline(
+        [
+            ("scale", StandardScaler()),
+            ("augment", make(tiny, helpful, budget=8)),
+            ("learn", LogisticRegression() if labels else Ridge()),
+        ]
+    )
+    grid = {"augment__budget": [0, 8]}
+
+    search = GridSearchCV(pipeline, grid, cv=2).fit(numbers, sick if labels else cost)
+
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_sample_indices_lead_from_every_row_to_a_real_one(tiny, helpful, patients):
+    X, y, _ = patients
+    augmenter = make(tiny, helpful)
+
+    _, y_more = augmenter.fit_resample(X, y)
+
+    parents = augmenter.sample_indices_
+    assert parents[: len(X)].tolist() == list(range(len(X)))
+    assert (y.to_numpy()[parents] == y_more.to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"budget": -1}, "budget"),
+        ({"budget": 1.5}, "budget"),
+        ({"preset": "huge"}, "preset"),
+        ({"evaluator": "oracle"}, "evaluator"),
+        ({"scoring": "beauty"}, "scoring"),
+        ({"random_state": "seven"}, "random_state"),
+        ({"time_budget": 0}, "time_budget"),
+        ({"confidence": 1.5}, "confidence"),
+        ({"mixture": {"maybe": 1.0}}, "mixture"),
+        ({"n_jobs": "all"}, "n_jobs"),
+        ({"license_policy": "none"}, "license_policy"),
+        ({"task": "ranking"}, "task"),
+        ({"groups": ["a"]}, "groups"),
+        ({"rules": ["age <"]}, "age"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_bad_setting_is_named_before_anything_runs(patients, settings, named):
+    X, y, _ = patients
+    augmenter = TabularAugmenter(**{"evaluator": "linear", **settings})
+
+    with pytest.raises(UserInputError, match=named):
+        augmenter.fit_resample(X, y)
+
+
+def test_a_mixture_is_given_by_class_label(tiny, helpful, patients):
+    X, y, _ = patients
+    augmenter = make(tiny, helpful, mixture={"yes": 1.0, "no": 0.0})
+
+    _, y_more = augmenter.fit_resample(X, y)
+
+    assert set(y_more.iloc[len(y) :]) == {"yes"}
+
+
+def test_pandas_rows_with_other_labels_stay_aligned(tiny, helpful, patients):
+    X, y, _ = patients
+
+    X_more, y_more = make(tiny, helpful).fit_resample(X, y)
+
+    assert X_more.index.equals(y_more.index)
+    assert pd.Index(X.index).isin(X_more.index).all()
