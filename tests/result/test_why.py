@@ -39,6 +39,21 @@ def test_no_gain_names_the_best_pool_and_what_stopped_the_run(
     assert result.why.endswith("because several windows in a row were refused.")
 
 
+def test_a_gain_that_may_be_chance_is_told_from_one_that_is_too_small(
+    make_result, classes
+):
+    chance = make_result(classes, gain=-0.01)
+    small = make_result(classes, min_gain=0.5)
+
+    best = max(chance.certificates, key=lambda c: c.over_real.lower).over_real
+    assert (
+        f"by {best.gain:.3g} over the 12 real rows alone, which may be chance (at "
+        f"{100 * best.confidence:.4g} % confidence nothing better than "
+        f"{best.lower:.3g} can be promised)"
+    ) in chance.why
+    assert ": less than was asked for, and the run ended" in small.why
+
+
 def test_a_budget_of_zero_is_reason_enough(make_result, classes):
     result = make_result(classes, budget=0)
 

@@ -134,10 +134,16 @@ def _shortfall(certificate: Certificate, n_real: int) -> str:
             f"{_figure(bound.gain)}, within its error bar of {_figure(bound.margin)} "
             f"at {sure} confidence"
         )
-    return (
+    said = (
         f"changes the score of {certificate.scorer} by {_figure(bound.gain)} over the "
-        f"{n_real} real rows alone, and with {sure} confidence only a change of "
-        f"{_figure(bound.lower)} or better can be promised"
+        f"{n_real} real rows alone"
+    )
+    least = _figure(bound.lower)
+    if bound.lower > 0:
+        return f"{said}, with {sure} confidence by {least}: less than was asked for"
+    return (
+        f"{said}, which may be chance (at {sure} confidence nothing better than "
+        f"{least} can be promised)"
     )
 
 
