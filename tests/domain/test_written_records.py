@@ -37,6 +37,7 @@ def certificate(**changes):
         "score_after": 0.7,
         "over_incumbent": Bound(NAN, INF, 0.95),
         "over_real": Bound(1 / 3, 0.1, 0.95),
+        "shown": True,
         "look": 2,
         "committed": True,
         "reason": "it helps",

@@ -14,12 +14,19 @@ import pytest
         ("-+", 1, 0),
         ("-+--", 3, 2),
         ("+-+", 1, 0),
+        ("+=", 0, 1),  # shown to beat the real rows, but adding nothing
+        ("-.", 1, 2),  # a window without a candidate
     ],
 )
 def test_failures_are_counted_in_all_and_since_the_last_success(
     make_world, decisions, n_failures, in_a_row
 ):
-    certificates = tuple(SimpleNamespace(committed=mark == "+") for mark in decisions)
+    certificates = tuple(
+        SimpleNamespace(
+            committed=mark == "+", shown=mark in "+=", n_judged=0 if mark == "." else 5
+        )
+        for mark in decisions
+    )
 
     progress = replace(make_world(1.0).start, certificates=certificates)
 

@@ -14,7 +14,7 @@ from tabtap.loop.resume import load_progress, save_progress
 
 
 def random_worth(_action, rng, n_rows):
-    return rng.normal(0.3, 1.0, n_rows)
+    return rng.normal(0.05, 1.0, n_rows)
 
 
 class CountingMemory:

@@ -191,6 +191,10 @@ class CommitConfig:
     confidence: float = 0.9
     """One-sided coverage wanted from the bound; two-sided in the paper's protocol."""
 
+    increment_confidence: float = 0.5
+    """One-sided confidence that a pool adds to those before it; 0.5: more likely than
+    not.  Without a meaning in the paper's protocol."""
+
     patience: int = 3
     """Windows that may fail in a row before the run ends."""
 

@@ -139,8 +139,12 @@ class Certificate:
     over_real: Bound | None
     """None under the paper's protocol, which looks at the incumbent only."""
 
+    shown: bool
+    """Whether the gain over real rows was shown, this pool included."""
+
     look: int
-    """One more than the checks that failed before: what confidence is shared among."""
+    """One more than the attempts before that showed no gain: confidence is shared among
+    attempts."""
 
     committed: bool
     reason: str

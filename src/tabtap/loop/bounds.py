@@ -68,15 +68,17 @@ def two_sided_fold_margin(fold_gains: FloatArray, confidence: float) -> float:
 def confidence_at(look: int, confidence: float) -> float:
     """Return the confidence one check needs so that the run as a whole has its own.
 
-    A check that follows a success needs no correction: testing one hypothesis after
-    another, each at the full level and only as long as all before were accepted, keeps
-    the level.  A check that follows a failure is another attempt.  The attempts share
-    the run's error probability as 1/2, 1/6, 1/12, ..., which add up to 1.
+    What is kept is the chance that a run commits anything although nothing beats the
+    real rows.  A check after a success needs no correction: testing one hypothesis
+    after another, each at the full level and only as long as all before were accepted,
+    keeps the level.  A check after a failure is another attempt.  The attempts share
+    the run's error probability as 1/2, 1/6, 1/12, ..., which add up to 1.  The size of
+    the gain is not covered that way: of several pools the luckiest tends to be kept.
 
     Parameters
     ----------
     look : int
-        1 for the first attempt, 2 after one failed check, and so on.
+        1 for the first attempt, 2 after one that showed no gain, and so on.
     confidence : float
         Of the whole run.
 

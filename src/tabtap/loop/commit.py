@@ -31,13 +31,13 @@ from tabtap.table.table import Table, concat
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossfitCommitment:
-    """Commit when what can be promised over the real rows alone is more than before.
+    """Commit when the whole is shown to beat the real rows and this pool adds to it.
 
-    A pool's promise is the lower bound on the gain of the whole synthetic table, this
-    pool included, over real rows only.  It must exceed ``min_gain`` and the incumbent's
-    own promise.  Demanding that each increment be significant by itself would stop
-    after the first window; demanding only that the total be positive would let a
-    harmful pool ride on the gains before it.
+    With the pool, the synthetic table's gain over real rows alone must exceed
+    ``min_gain`` by its error bar, at ``confidence`` shared among the attempts.  Over
+    the incumbent the pool must gain at ``increment_confidence``, which is 0.5 by
+    default: demanding that each increment be significant by itself would stop after the
+    first window; asking nothing of it would let a harmful pool ride on those before it.
     """
 
     referee: Referee
@@ -60,11 +60,11 @@ class CrossfitCommitment:
             after = self.referee.scores(concat([trial.committed, trial.pool]))
         confidence = confidence_at(trial.n_failures + 1, self.config.confidence)
         over_real = self._bound(after, real, confidence)
-        promised = self._bound(before, real, confidence)
-        over_incumbent = self._bound(after, before, confidence)
+        over_incumbent = self._bound(after, before, self.config.increment_confidence)
         first = not len(trial.committed)
-        least = max(self.config.min_gain, 0.0 if first else promised.lower)
-        committed = bool(over_real.lower > least)
+        shown = bool(over_real.lower > self.config.min_gain)
+        adds = first or bool(over_incumbent.lower > 0.0)
+        committed = shown and adds and len(trial.pool) > 0
         certificate = _certificate(
             trial,
             scorer=self.referee.name,
@@ -72,8 +72,9 @@ class CrossfitCommitment:
             scores=(real, before, after),
             over_incumbent=over_incumbent,
             over_real=over_real,
+            shown=shown,
             committed=committed,
-            reason=_crossfit_reason(over_real, least, first=first),
+            reason=_crossfit_reason(over_real, over_incumbent, shown=shown, adds=adds),
             evidence=self._evidence(real, before, after),
         )
         return certificate, Standing(real, after if committed else before)
@@ -131,6 +132,7 @@ class PaperCommitment:
             scores=(None, before, after),
             over_incumbent=bound,
             over_real=None,
+            shown=committed,
             committed=committed,
             reason=(
                 f"the pooled gain {bound.gain:.4g} {relation} min_gain "
@@ -149,19 +151,21 @@ def _delivered_pool(trial: Trial) -> Table:
     return everything.take(numbers[numbers >= len(trial.committed)])
 
 
-def _crossfit_reason(over_real: Bound, least: float, *, first: bool) -> str:
-    percent = f"{100 * over_real.confidence:.4g} %"
+def _crossfit_reason(
+    over_real: Bound, over_incumbent: Bound, *, shown: bool, adds: bool
+) -> str:
     if np.isnan(over_real.gain):
         return "the referee's scores are not numbers, so nothing can be promised"
+    percent = f"{100 * over_real.confidence:.4g} %"
     promise = (
         f"with {percent} confidence the gain over real rows alone is at least "
         f"{over_real.lower:.4g}"
     )
-    if over_real.lower > least:
-        return promise if first else f"{promise}, more than the {least:.4g} before"
-    if first:
-        return f"{promise}, which is not above {least:.4g}"
-    return f"{promise}, not more than the {least:.4g} that stands already"
+    if not shown:
+        return f"{promise}, which is not enough"
+    if adds:
+        return promise
+    return f"{promise}, but this pool adds {over_incumbent.gain:.4g} to what is there"
 
 
 def _certificate(  # noqa: PLR0913  everything a certificate states, by name
@@ -172,6 +176,7 @@ def _certificate(  # noqa: PLR0913  everything a certificate states, by name
     scores: tuple[RefereeScores | None, RefereeScores, RefereeScores],
     over_incumbent: Bound,
     over_real: Bound | None,
+    shown: bool,
     committed: bool,
     reason: str,
     evidence: Mapping[str, FloatArray],
@@ -191,6 +196,7 @@ def _certificate(  # noqa: PLR0913  everything a certificate states, by name
         over_incumbent=over_incumbent,
         over_real=over_real,
         look=trial.n_failures + 1,
+        shown=shown,
         committed=committed,
         reason=reason if len(trial.pool) else "no candidate passed the gates",
         evidence=evidence,

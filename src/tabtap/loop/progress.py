@@ -5,7 +5,7 @@ Reads from: domain, stages.  Read by: loop.augment, loop.window, loop.resume.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tabtap.domain import Candidates, Certificate, Standing, StepRecord
@@ -53,8 +53,8 @@ class Progress:
 
     @property
     def n_failures(self) -> int:
-        """Windows that were refused."""
-        return sum(not certificate.committed for certificate in self.certificates)
+        """Attempts that are used up; see ``attempts_used``."""
+        return attempts_used(self.certificates)
 
     @property
     def failures_in_a_row(self) -> int:
@@ -65,6 +65,15 @@ class Progress:
                 break
             count += 1
         return count
+
+
+def attempts_used(certificates: Sequence[Certificate]) -> int:
+    """Count the pools that were not shown to beat the real rows.
+
+    A pool that was, but added nothing to the incumbent, is refused and uses up no
+    attempt; nor does a window without a single candidate.
+    """
+    return sum(not c.shown and c.n_judged > 0 for c in certificates)
 
 
 Keep = Callable[[Progress], None]

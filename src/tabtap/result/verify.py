@@ -18,6 +18,7 @@ import numpy as np
 from tabtap.domain import Bound, Certificate
 from tabtap.loop.bounds import confidence_at, one_sided, two_sided_fold_margin
 from tabtap.loop.digest import table_sha256
+from tabtap.loop.progress import attempts_used
 from tabtap.result.frames import row_windows
 from tabtap.result.result import AugmentResult
 from tabtap.result.why import counted
@@ -128,7 +129,7 @@ def _delivered_rows(result: AugmentResult) -> Iterator[Finding]:
 def _order(certificate: Certificate, before: Sequence[Certificate]) -> Iterator[str]:
     if certificate.window != len(before):
         yield f"it is the certificate number {len(before)}"
-    look = 1 + sum(not earlier.committed for earlier in before)
+    look = 1 + attempts_used(before)
     if certificate.look != look:
         yield f"look {certificate.look} is stated, but it is look {look}"
 
@@ -172,8 +173,11 @@ def _measured_by_scores(certificate: Certificate) -> Iterator[str]:
         ("the gain over the incumbent", stated, "before"),
         ("the gain over real rows", certificate.over_real, "real"),
     ):
-        found = _bound(certificate, base, stated.confidence)
-        if bound is None or not _same_bound(bound, found):
+        if bound is None:
+            yield f"{name} is not stated"
+            continue
+        found = _bound(certificate, base, bound.confidence)
+        if not _same_bound(bound, found):
             yield f"{name} is not what the scores give: {found.lower:.6g} at least"
     for name in _EVIDENCE["crossfit"]:
         score = getattr(certificate, f"score_{name}")
@@ -202,15 +206,22 @@ def _decided(
     certificate: Certificate, before: Sequence[Certificate], commit: Mapping[str, Any]
 ) -> Iterator[str]:
     """Apply the rule of the protocol to what is stated."""
-    bound = certificate.over_incumbent
-    confidence = commit["confidence"]
-    if certificate.protocol == "crossfit":
-        confidence = confidence_at(certificate.look, confidence)
-    if not _same(bound.confidence, confidence):
-        yield f"confidence is {bound.confidence:.6g}, it should be {confidence:.6g}"
+    for bound, wanted in _wanted_confidence(certificate, commit):
+        if not _same(bound.confidence, wanted):
+            yield f"confidence is {bound.confidence:.6g}, it should be {wanted:.6g}"
     if _rule(certificate, before, commit["min_gain"]) != certificate.committed:
         done = "committed" if certificate.committed else "refused"
         yield f"the pool was {done}, against the rule"
+
+
+def _wanted_confidence(
+    certificate: Certificate, commit: Mapping[str, Any]
+) -> Iterator[tuple[Bound, float]]:
+    if certificate.over_real is None:
+        yield certificate.over_incumbent, commit["confidence"]
+        return
+    yield certificate.over_incumbent, commit["increment_confidence"]
+    yield certificate.over_real, confidence_at(certificate.look, commit["confidence"])
 
 
 def _rule(
@@ -218,22 +229,19 @@ def _rule(
 ) -> bool:
     """Tell what the rule of the protocol decides; see ``loop.commit``."""
     bound, over_real = certificate.over_incumbent, certificate.over_real
+    if not certificate.n_judged:
+        return False
     if over_real is None:
-        enough = bound.gain > min_gain + bound.margin
-        return bool(enough and certificate.n_judged)
-    least = 0.0
-    if any(earlier.committed and earlier.n_judged for earlier in before):
-        least = _bound(certificate, "real", bound.confidence, after="before").lower
-    return bool(over_real.lower > max(min_gain, least))
+        return bool(bound.gain > min_gain + bound.margin)
+    first = not any(earlier.committed for earlier in before)
+    return bool(over_real.lower > min_gain and (first or bound.lower > 0.0))
 
 
-def _bound(
-    certificate: Certificate, base: str, confidence: float, *, after: str = "after"
-) -> Bound:
+def _bound(certificate: Certificate, base: str, confidence: float) -> Bound:
     evidence = certificate.evidence
     clusters = evidence.get("clusters")
     whole = None if clusters is None else clusters.astype(np.int64)
-    return one_sided(np.asarray(evidence[after] - evidence[base]), confidence, whole)
+    return one_sided(np.asarray(evidence["after"] - evidence[base]), confidence, whole)
 
 
 def _same_bound(left: Bound, right: Bound) -> bool:
