@@ -124,6 +124,15 @@ def test_a_decision_against_the_rule_is_found(make_result, classes):
     assert "window 0: the pool was committed, against the rule" in texts
 
 
+def test_a_failed_attempt_that_is_passed_off_as_shown_is_found(make_result, classes):
+    refused = make_result(classes, gain=-0.01)
+
+    texts = wrong(with_certificate(refused, 0, shown=True))
+
+    assert "window 0: shown=True is not what the bound says" in texts
+    assert "window 1: look 2 is stated, but it is look 1" in texts
+
+
 def test_a_rule_that_asks_for_more_than_before_is_applied(result):
     second = result.certificates[1]
     same = dict(second.evidence, after=second.evidence["before"])

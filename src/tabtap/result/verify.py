@@ -80,7 +80,7 @@ def verify(result: AugmentResult) -> list[Finding]:
     """
     findings = [*_real_rows(result), *_delivered_rows(result)]
     commit = result.about.settings.get("augment", {}).get("commit", {})
-    known = {"confidence", "min_gain"} <= set(commit)
+    known = {"confidence", "increment_confidence", "min_gain"} <= set(commit)
     if result.certificates and not known:
         text = "the settings do not say when a pool is committed"
         findings.append(Finding("unknown", None, text))
@@ -209,6 +209,9 @@ def _decided(
     for bound, wanted in _wanted_confidence(certificate, commit):
         if not _same(bound.confidence, wanted):
             yield f"confidence is {bound.confidence:.6g}, it should be {wanted:.6g}"
+    # Attempts that showed no gain use up confidence, so this may not be left unsaid.
+    if _shows(certificate, commit["min_gain"]) != certificate.shown:
+        yield f"shown={certificate.shown} is not what the bound says"
     if _rule(certificate, before, commit["min_gain"]) != certificate.committed:
         done = "committed" if certificate.committed else "refused"
         yield f"the pool was {done}, against the rule"
@@ -222,6 +225,12 @@ def _wanted_confidence(
         return
     yield certificate.over_incumbent, commit["increment_confidence"]
     yield certificate.over_real, confidence_at(certificate.look, commit["confidence"])
+
+
+def _shows(certificate: Certificate, min_gain: float) -> bool:
+    if certificate.over_real is None:
+        return certificate.committed
+    return bool(certificate.over_real.lower > min_gain)
 
 
 def _rule(
