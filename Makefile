@@ -33,6 +33,7 @@ slow: $(VENV)/.installed-dev  ## run the tests that train for longer
 
 bench: $(VENV)/.installed-dev  ## measure speed and memory
 	$(BIN)/python benchmarks/backbone.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/augment.py
 
 # Hours.  What is already measured is kept: remove $(RESULTS) to begin anew.  Tables
 # come from the folder that TABTAP_DATA names, or else from OpenML.
@@ -44,6 +45,10 @@ results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	  --out $(RESULTS)/usefulness.jsonl
 	$(BIN)/python benchmarks/report.py --speed $(RESULTS)/speed.jsonl \
 	  --fidelity $(RESULTS)/fidelity.jsonl --usefulness $(RESULTS)/usefulness.jsonl
+	$(ONE_THREAD) $(BIN)/python benchmarks/study.py --jobs $(JOBS) --out $(RESULTS)/study
+	$(ONE_THREAD) $(BIN)/python benchmarks/augment.py --out $(RESULTS)/augment.jsonl
+	$(BIN)/python benchmarks/study_report.py --study $(RESULTS)/study \
+	  --speed $(RESULTS)/augment.jsonl
 
 format: $(VENV)/.installed-dev  ## rewrite the code in the house format
 	$(BIN)/ruff check --fix .

@@ -1,0 +1,164 @@
+"""Speed of a whole run, from a frame of 50 rows to 500 more, and where the time goes.
+
+Run: ``make bench``, or ``python benchmarks/augment.py``; some minutes.
+
+Everything is included: reading the frame, learning the table, the loop and its judges.
+Beside it, in the same run, a rival that judges nothing: one backbone and 500 rows.  CPU
+seconds on one thread, the least of the repeats; stages are by the clock, in that run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from paper_tables import load_table
+from records import append_records, markdown_table, stamp
+from study_cell import repetition_of
+from threadpoolctl import threadpool_limits
+from usefulness import Cell, all_redrawn
+
+from tabtap.api import TabularAugmenter
+from tabtap.compare.protocol import repetitions
+from tabtap.compare.sources import load_source
+from tabtap.diffusion import fit_backbone
+from tabtap.table import Table
+
+TABLES = ("MiceProtein", "mfeat-fourier")
+LIMITS: Mapping[str, float] = {"default": 90.0, "fast": 30.0}
+"""Most CPU seconds, by preset."""
+
+RIVAL = "one shot"
+N_REAL, BUDGET = 50, 500
+
+Record = dict[str, Any]
+
+
+def timed_run(name: str, preset: str, budget: int, seed: int) -> Record:
+    """Augment the frame of one table; return what it took and what came of it."""
+    frame, target = small_frame(name, seed)
+    augmenter = TabularAugmenter(preset=preset, budget=budget, random_state=seed)
+    started = time.process_time()
+    result = augmenter.fit_table(frame, target)
+    spent = time.process_time() - started
+    return {
+        "cpu_seconds": round(spent, 3),
+        "stages": {k: round(v, 3) for k, v in result.about.seconds.items()},
+        "evaluator": result.about.evaluator,
+        "verdict": result.verdict,
+        "n_added": len(result.delivered),
+    }
+
+
+def timed_rival(name: str, budget: int, seed: int) -> Record:
+    """Fit one backbone and draw all rows at once."""
+    real = _repetition_rows(name, seed)
+    rng = _cell(name, seed).stream(RIVAL)
+    started = time.process_time()
+    backbone = fit_backbone(real, rng=rng)
+    fitted = time.process_time()
+    rows = all_redrawn(backbone, real, budget, rng)
+    ended = time.process_time()
+    return {
+        "cpu_seconds": round(ended - started, 3),
+        "stages": {
+            "backbones": round(fitted - started, 3),
+            "drawing": round(ended - fitted, 3),
+        },
+        "n_added": len(rows),
+    }
+
+
+def small_frame(name: str, seed: int) -> tuple[pd.DataFrame, str]:
+    """Return the real rows of a repetition as the user's frame, and its target."""
+    source = load_source(name)
+    (repetition,) = repetitions(load_table(name), N_REAL, 1, seed=seed)
+    # Rows of a table know their place in the frame it was read from.
+    return source.frame.iloc[repetition.real.origin], source.target
+
+
+def quickest(runs: Sequence[Record]) -> Record:
+    """Return the run with the fewest CPU seconds."""
+    return min(runs, key=lambda run: run["cpu_seconds"])
+
+
+def speed_table(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return the last measurement of each table and preset."""
+    last = {(record["table"], record["preset"]): record for record in records}
+    rows = []
+    for (table, preset), record in sorted(last.items()):
+        stages = ", ".join(f"{k} {v:.1f}" for k, v in record["stages"].items())
+        limit = f"{LIMITS[preset]:.0f}" if preset in LIMITS else "-"
+        rows.append(
+            [table, preset, f"{record['cpu_seconds']:.1f}", limit,
+             str(record["n_added"]), str(record["repeats"]), stages]
+        )  # fmt: skip
+    header = ["table", "preset", "CPU s", "limit", "rows", "repeats", "stages, seconds"]
+    return markdown_table(header, rows)
+
+
+def speed_section(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return the measurements as a section of a page, with how they were made."""
+    lines = ["- command: `python benchmarks/augment.py`"]
+    for name in ("seed", "commit", "date", "machine"):
+        found = sorted({str(record[name]) for record in records if name in record})
+        lines.append(f"- {name}: {', '.join(found)}")
+    text = (
+        f"## Speed\n\n{N_REAL} real rows to {BUDGET} more through `TabularAugmenter`, "
+        "everything included; CPU seconds on one thread, the least of the repeats."
+    )
+    return "\n\n".join([text, speed_table(records), "\n".join(lines)])
+
+
+def _cell(name: str, seed: int) -> Cell:
+    return Cell(table=name, n_real=N_REAL, split=0, seed=seed)
+
+
+def _repetition_rows(name: str, seed: int) -> Table:
+    return repetition_of(_cell(name, seed), load_table(name)).real
+
+
+def _measured(options: argparse.Namespace, table: str, preset: str) -> Record:
+    runs = []
+    for _ in range(options.repeats):
+        if preset == RIVAL:
+            runs.append(timed_rival(table, options.budget, options.seed))
+        else:
+            runs.append(timed_run(table, preset, options.budget, options.seed))
+    heading = {"table": table, "preset": preset, "seed": options.seed}
+    return {**heading, **quickest(runs), "repeats": options.repeats}
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", nargs="+", default=TABLES, choices=TABLES)
+    presets = (*LIMITS, RIVAL)
+    parser.add_argument("--presets", nargs="+", default=presets, choices=presets)
+    parser.add_argument("--budget", type=int, default=BUDGET)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="file of JSON lines to add to")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    options = _options(arguments)
+    torch.set_num_threads(1)
+    records = []
+    with threadpool_limits(1):
+        for table in options.tables:
+            for preset in options.presets:
+                records.append(_measured(options, table, preset) | stamp())
+                if options.out:
+                    append_records(options.out, records[-1:])
+    print(speed_table(records))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Poisoned pools against the truth and against their clean twins, from records.
+
+Reads from: calibration.  Read by: study_report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from calibration import cell_of
+
+Record = Mapping[str, Any]
+
+CLEAN = "clean"
+LIMIT = 1 / 20
+"""Most harmful pools committed, and most poisoned pools preferred to their twins."""
+
+
+class Count(NamedTuple):
+    """How many of how many."""
+
+    hits: int
+    n: int
+
+    def __str__(self) -> str:
+        """Return the count and, in brackets, the share."""
+        percent = f" ({100 * self.hits / self.n:.0f} %)" if self.n else ""
+        return f"{self.hits} of {self.n}{percent}"
+
+
+def lower_bound(record: Record) -> float:
+    """Return what a rule can promise of a pool: over real rows, where it says so."""
+    bound = record["over_real"] or record["over_incumbent"]
+    return float(bound["gain"] - bound["margin"])
+
+
+def committed(records: Iterable[Record]) -> Count:
+    """Count the pools that were let in."""
+    return _count(record["committed"] for record in records)
+
+
+def harmful_committed(records: Iterable[Record]) -> Count:
+    """Count, of the pools whose true gain is negative, those that were let in."""
+    return _count(
+        record["committed"]
+        for record in records
+        if record["truth"]["over_real"]["score"] < 0
+    )
+
+
+def preferred(records: Sequence[Record], pool: str) -> Count:
+    """Count the cells in which a poisoned pool promises more than its clean twin."""
+    clean = _promises(records, CLEAN)
+    poisoned = _promises(records, pool)
+    shared = clean.keys() & poisoned.keys()
+    return _count(poisoned[cell] > clean[cell] for cell in shared)
+
+
+def _promises(records: Sequence[Record], pool: str) -> dict[tuple[Any, ...], float]:
+    return {
+        cell_of(record): lower_bound(record)
+        for record in records
+        if record["pool"] == pool
+    }
+
+
+def _count(hits: Iterable[bool]) -> Count:
+    found = [bool(hit) for hit in hits]
+    return Count(sum(found), len(found))

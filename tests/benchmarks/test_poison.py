@@ -1,0 +1,89 @@
+from dataclasses import replace
+
+import numpy as np
+import poison
+import pytest
+from poison import POOLS, clean_pool, noise_pool, poison_records, shuffled
+from study_cell import prepare, repetition_of
+from truth import Truth
+from usefulness import Cell
+
+from tabtap.domain import Lineages
+
+QUICK = {"n_steps": 5, "width": 16}
+
+
+@pytest.fixture
+def few_rows(monkeypatch):
+    monkeypatch.setattr(poison, "N_ROWS", 20)
+
+
+@pytest.fixture(scope="module")
+def ground(birds):
+    cell = Cell(table="credit-g", n_real=50, split=0, seed=0)
+    return prepare(cell, repetition_of(cell, birds), QUICK)
+
+
+@pytest.fixture
+def lineages():
+    return Lineages(np.arange(50) % 5, crossfit=True)
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_a_clean_pool_has_rows_of_every_lineage(ground, lineages):
+    rng = np.random.default_rng(0)
+
+    pool = clean_pool(ground.members(lineages), ground.real, lineages, rng)
+
+    assert np.bincount(pool.unseen_fold).tolist() == [20] * 5
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_noise_of_a_lineage_holds_nothing_of_its_unseen_fold(ground, lineages):
+    pool = noise_pool(ground.real, lineages, np.random.default_rng(0))
+
+    place = ground.real.schema.numeric[0]
+    for member in lineages.members:
+        seen = ground.real.take(lineages.seen(member)).cells[place]
+        assert np.isin(pool.take(pool.unseen_fold == member).cells[place], seen).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_shuffling_moves_targets_of_a_share_of_each_lineages_rows(sums, share):
+    pool = replace(sums, unseen_fold=np.repeat([0, 1], 40))
+
+    found = shuffled(pool, share, np.random.default_rng(0))
+
+    moved = found.target_values != pool.target_values
+    for member in (0, 1):
+        mine = pool.unseen_fold == member
+        assert moved[mine].sum() <= 40 * share
+        assert moved[mine].sum() >= 40 * share - 3  # a few stay by chance
+        assert sorted(found.target_values[mine]) == sorted(pool.target_values[mine])
+    assert all(map(np.array_equal, found.cells, pool.cells))
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_labels_are_shuffled_as_targets_are(birds):
+    found = shuffled(birds, 1.0, np.random.default_rng(0))
+
+    assert np.bincount(found.target).tolist() == np.bincount(birds.target).tolist()
+    assert (found.target != birds.target).mean() > 0.4
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_every_pool_is_offered_alone_to_both_rules(ground, monkeypatch):
+    presets = {
+        name: replace(preset, evaluator="holdout")
+        for name, preset in poison.PROTOCOLS.items()
+    }
+    monkeypatch.setattr(poison, "PROTOCOLS", presets)
+
+    records = poison_records(ground, Truth(ground.repetition))
+
+    assert [r["pool"] for r in records] == [*POOLS, *POOLS]
+    assert [r["protocol"] for r in records] == ["crossfit"] * 5 + ["paper"] * 5
+    assert all(r["first"] and r["look"] == 1 for r in records)
+    assert {r["n_rows"] for r in records} == {20}
+    for found in records:
+        assert found["truth"]["over_real"] == found["truth"]["over_incumbent"]
