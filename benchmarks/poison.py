@@ -33,7 +33,6 @@ NOISE = "noise"
 SHUFFLED = {"30 % shuffled": 0.3, "50 % shuffled": 0.5, "100 % shuffled": 1.0}
 """Pools by the share of their rows whose labels are shuffled."""
 
-POOLS = (CLEAN, *SHUFFLED, NOISE)
 PROTOCOLS = {"crossfit": RUNS["default"], "paper": RUNS["paper"]}
 """The preset whose commitment is asked, by protocol."""
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import poison
 import pytest
-from poison import POOLS, clean_pool, noise_pool, poison_records, shuffled
+from poison import SHUFFLED, clean_pool, noise_pool, poison_records, shuffled
 from study_cell import prepare, repetition_of
 from truth import Truth
 from usefulness import Cell
@@ -78,12 +78,17 @@ def test_every_pool_is_offered_alone_to_both_rules(ground, monkeypatch):
         for name, preset in poison.PROTOCOLS.items()
     }
     monkeypatch.setattr(poison, "PROTOCOLS", presets)
+    monkeypatch.setattr(poison, "SHUFFLED", {"half": 0.5})
 
     records = poison_records(ground, Truth(ground.repetition))
 
-    assert [r["pool"] for r in records] == [*POOLS, *POOLS]
-    assert [r["protocol"] for r in records] == ["crossfit"] * 5 + ["paper"] * 5
+    assert [r["pool"] for r in records] == ["clean", "half", "noise"] * 2
+    assert [r["protocol"] for r in records] == ["crossfit"] * 3 + ["paper"] * 3
     assert all(r["first"] and r["look"] == 1 for r in records)
     assert {r["n_rows"] for r in records} == {20}
     for found in records:
         assert found["truth"]["over_real"] == found["truth"]["over_incumbent"]
+
+
+def test_the_shares_of_poison_are_those_that_were_asked_for():
+    assert [*SHUFFLED.values()] == [0.3, 0.5, 1.0]
