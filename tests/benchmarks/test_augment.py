@@ -38,6 +38,7 @@ def test_the_quickest_of_the_repeats_counts():
 
 def test_the_last_measurement_stands_beside_its_limit():
     run = {"table": "MiceProtein", "preset": "fast", "n_added": 500, "repeats": 2}
+    run |= {"budget": 500, "commit": "abc"}
     stages = {"backbones": 9.0, "referee": 3.26}
     records = [
         run | {"cpu_seconds": 40.0, "stages": stages},
@@ -49,4 +50,5 @@ def test_the_last_measurement_stands_beside_its_limit():
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells[:6] == ["MiceProtein", "fast", "20.0", "30", "500", "2"]
     assert cells[6] == "backbones 9.0, referee 3.3"
-    assert "- commit: abc" in speed_section([r | {"commit": "abc"} for r in records])
+    assert "- commit: abc" in speed_section(records)
+    assert "50 real rows to 500 more" in speed_section(records)

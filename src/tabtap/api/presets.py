@@ -29,10 +29,9 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "default": Preset(),
         "fast": Preset(
             augment=AugmentConfig(
-                n_steps=192,
                 actions_per_batch=16,
                 policy=PolicyConfig(updates_per_step=0),
-                commit=CommitConfig(window_length=16, patience=2),
+                commit=CommitConfig(patience=2),
             ),
             diffusion=DiffusionConfig(n_steps=600),
             evaluator="linear",

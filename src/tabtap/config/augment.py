@@ -54,10 +54,10 @@ class PolicyConfig:
     deficit_strength: float = 1.0
     """How strongly the reference policy prefers targets that are short of rows."""
 
-    explore_share: float = 0.5
+    explore_share: float = 0.9
     """Chance of the explore template in the reference policy, when all rows pass."""
 
-    exploration: float = 0.5
+    exploration: float = 1.0
     """Mean of the reference policy's exploration, when all rows pass."""
 
     exploration_scale: float = 0.2
@@ -97,7 +97,7 @@ class ProposalConfig:
     candidates_per_step: int = 16
     """Rows proposed for each action, before any gate."""
 
-    hard_share: float = 0.5
+    hard_share: float = 0.0
     """Share of the anchors that are drawn by hardness; the others evenly."""
 
     important_share: float = 0.3
@@ -182,7 +182,7 @@ class CommitConfig:
     protocol: Protocol = "crossfit"
     """Who judges a pool: cross-fitted rows and a referee, or the paper's rule."""
 
-    window_length: int = 20
+    window_length: int = 16
     """Steps between two commitment checks; the paper's K."""
 
     min_gain: float = 0.0
@@ -202,7 +202,7 @@ class CommitConfig:
         if self.protocol not in ("crossfit", "paper"):
             must = "be 'crossfit' or 'paper'"
             raise bad_setting("protocol", self.protocol, must, "Try 'crossfit'.")
-        check_whole("window_length", self.window_length, least=1, hint=20)
+        check_whole("window_length", self.window_length, least=1, hint=16)
         check_whole("patience", self.patience, least=1, hint=3)
         check_between("min_gain", self.min_gain, -1e6, 1e6, hint=0.0)
         check_between("confidence", self.confidence, 0.0, 1.0, hint=0.9, open_ends=True)
@@ -212,7 +212,7 @@ class CommitConfig:
 class AugmentConfig:
     """Everything one augmentation run needs to know besides the data."""
 
-    n_steps: int = 200
+    n_steps: int = 192
     """Most actions the policy takes; the paper's horizon T."""
 
     actions_per_batch: int = 4
@@ -225,7 +225,7 @@ class AugmentConfig:
     commit: CommitConfig = field(default_factory=CommitConfig)
 
     def __post_init__(self) -> None:
-        check_whole("n_steps", self.n_steps, least=1, hint=200)
+        check_whole("n_steps", self.n_steps, least=1, hint=192)
         check_whole("actions_per_batch", self.actions_per_batch, least=1, hint=4)
         window = self.commit.window_length
         if leftover := self.n_steps % window:
@@ -241,10 +241,13 @@ class AugmentConfig:
     def paper(cls) -> AugmentConfig:
         """Return the settings of Table 4 of the paper."""
         return cls(
+            n_steps=200,
             actions_per_batch=1,
-            policy=PolicyConfig(loss="kto", updates_per_step=1),
-            proposal=ProposalConfig(redraw_target=False),
+            policy=PolicyConfig(
+                loss="kto", updates_per_step=1, explore_share=0.5, exploration=0.5
+            ),
+            proposal=ProposalConfig(hard_share=0.5, redraw_target=False),
             gates=GateConfig(range_quantiles=(0.01, 0.99), plausibility=True),
             utility=UtilityConfig(max_committed=None),
-            commit=CommitConfig(protocol="paper", confidence=0.95),
+            commit=CommitConfig(protocol="paper", window_length=20, confidence=0.95),
         )
