@@ -9,7 +9,9 @@ from tabtap.policy import FeedbackMemory, LearnedPolicy, ReferencePolicy
 
 N_TARGETS, USEFUL = 4, 2
 CONSERVATIVE = TEMPLATES.index(Template.CONSERVATIVE)
-DEFAULT, PAPER = AugmentConfig(), AugmentConfig.paper()
+EVEN = PolicyConfig(explore_share=0.5, exploration=0.5)
+"""A reference that prefers nothing: the default one leaves little to be learned."""
+DEFAULT, PAPER = AugmentConfig(policy=EVEN), AugmentConfig.paper()
 
 
 def start(config, seed, n_targets=N_TARGETS):
