@@ -109,10 +109,14 @@ def speed_section(records: Sequence[Mapping[str, Any]]) -> str:
         found = sorted({str(record[name]) for record in records if name in record})
         lines.append(f"- {name}: {', '.join(found)}")
     text = (
-        f"## Speed\n\n{N_REAL} real rows to {BUDGET} more through `TabularAugmenter`, "
-        "everything included; CPU seconds on one thread, the least of the repeats."
+        f"## Speed\n\n{N_REAL} real rows to {_budgets(records)} more through "
+        "`TabularAugmenter`, everything included; CPU seconds on one thread, the least of the repeats."
     )
     return "\n\n".join([text, speed_table(records), "\n".join(lines)])
+
+
+def _budgets(records: Sequence[Mapping[str, Any]]) -> str:
+    return " or ".join(map(str, sorted({record["budget"] for record in records})))
 
 
 def _cell(name: str, seed: int) -> Cell:
@@ -131,6 +135,7 @@ def _measured(options: argparse.Namespace, table: str, preset: str) -> Record:
         else:
             runs.append(timed_run(table, preset, options.budget, options.seed))
     heading = {"table": table, "preset": preset, "seed": options.seed}
+    heading |= {"n_real": N_REAL, "budget": options.budget}
     return {**heading, **quickest(runs), "repeats": options.repeats}
 
 

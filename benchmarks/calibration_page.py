@@ -20,7 +20,7 @@ from calibration import (
 )
 from records import markdown_table
 from scatter import Panel, Point, scatter_svg
-from twins import CLEAN, LIMIT, committed, harmful_committed, preferred
+from twins import CLEAN, LIMIT, committed, harmful_committed, preferred, total
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -52,8 +52,9 @@ POISON = f"""## Poison
 Pools of 250 rows offered alone, nothing committed before: drawn whole by the backbones
 (*clean*), the same rows with labels shuffled among a share of them, and rows whose
 columns and label are drawn independently (*noise*). *Harmful committed*: let in, of
-those whose true gain is negative; *preferred*: cells in which the poisoned pool has the
-higher lower bound than its clean twin. At most {LIMIT:.0%} of either is wanted."""
+those whose true gain is negative; *preferred*: cells in which the poisoned pool has a
+higher lower bound than its clean twin; *wrongly*: of the cells in which the twin is
+truly better. At most {LIMIT:.0%} is wanted, of harm and of preference."""
 
 
 def calibration_page(checks: Records, poison: Records, picture: str | None) -> str:
@@ -142,23 +143,16 @@ def poison_table(poison: Records) -> str:
     """Return what was let in, and what was preferred to its clean twin."""
     rows = []
     for protocol, own in _by_protocol(poison):
-        bad = [record for record in own if record["pool"] != CLEAN]
         kinds = list(dict.fromkeys(record["pool"] for record in own))
-        for pool in kinds:
-            part = [record for record in own if record["pool"] == pool]
+        bad = [pool for pool in kinds if pool != CLEAN]
+        for name, pools in [*((pool, [pool]) for pool in kinds), ("all poisoned", bad)]:
+            part = [record for record in own if record["pool"] in pools]
             truth = np.mean([r["truth"]["over_real"]["score"] for r in part])
-            twin = "-" if pool == CLEAN else str(preferred(own, pool))
-            harm = str(harmful_committed(part))
-            rows.append(
-                [protocol, pool, f"{truth:+.3f}", str(committed(part)), harm, twin]
-            )
-        hits = [preferred(own, pool) for pool in kinds if pool != CLEAN]
-        n_hits, n = sum(c.hits for c in hits), sum(c.n for c in hits)
-        share = f"{n_hits} of {n}" + (f" ({100 * n_hits / n:.0f} %)" if n else "")
-        harm = str(harmful_committed(bad))
-        rows.append([protocol, "all poisoned", "", str(committed(bad)), harm, share])
+            twins = ["-", "-"] if name == CLEAN else _preferences(own, pools)
+            let_in = [str(committed(part)), str(harmful_committed(part))]
+            rows.append([protocol, name, f"{truth:+.3f}", *let_in, *twins])
     header = ["protocol", "pool", "true gain", "committed", "harmful committed"]
-    return markdown_table([*header, "preferred"], rows)
+    return markdown_table([*header, "preferred", "wrongly preferred"], rows)
 
 
 def picture(checks: Records) -> str:
@@ -204,6 +198,13 @@ def _committed_only(protocol: str, own: Records) -> list[list[str]]:
         return []
     nominal = float(np.mean([promise(record).nominal for record in chosen]))
     return [[protocol, "of the committed", *_covered(nominal, coverage(chosen))]]
+
+
+def _preferences(own: Records, pools: Sequence[str]) -> list[str]:
+    return [
+        str(total([preferred(own, pool, wrongly=wrongly) for pool in pools]))
+        for wrongly in (False, True)
+    ]
 
 
 def _by_protocol(records: Records) -> list[tuple[str, Records]]:

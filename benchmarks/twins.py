@@ -42,27 +42,41 @@ def committed(records: Iterable[Record]) -> Count:
 
 def harmful_committed(records: Iterable[Record]) -> Count:
     """Count, of the pools whose true gain is negative, those that were let in."""
+    return _count(record["committed"] for record in records if _true_gain(record) < 0)
+
+
+def preferred(records: Sequence[Record], pool: str, *, wrongly: bool = False) -> Count:
+    """Count the cells in which a poisoned pool promises more than its clean twin.
+
+    Parameters
+    ----------
+    records : sequence of mappings
+        Offers to one rule.
+    pool : str
+        Which poison.
+    wrongly : bool, default=False
+        Whether only cells count in which the clean twin is truly the better one.
+    """
+    clean, poisoned = _by_cell(records, CLEAN), _by_cell(records, pool)
+    pairs = [(clean[cell], poisoned[cell]) for cell in clean if cell in poisoned]
     return _count(
-        record["committed"]
-        for record in records
-        if record["truth"]["over_real"]["score"] < 0
+        lower_bound(bad) > lower_bound(good)
+        for good, bad in pairs
+        if not wrongly or _true_gain(bad) < _true_gain(good)
     )
 
 
-def preferred(records: Sequence[Record], pool: str) -> Count:
-    """Count the cells in which a poisoned pool promises more than its clean twin."""
-    clean = _promises(records, CLEAN)
-    poisoned = _promises(records, pool)
-    shared = clean.keys() & poisoned.keys()
-    return _count(poisoned[cell] > clean[cell] for cell in shared)
+def total(counts: Sequence[Count]) -> Count:
+    """Add up some counts."""
+    return Count(sum(c.hits for c in counts), sum(c.n for c in counts))
 
 
-def _promises(records: Sequence[Record], pool: str) -> dict[tuple[Any, ...], float]:
-    return {
-        cell_of(record): lower_bound(record)
-        for record in records
-        if record["pool"] == pool
-    }
+def _by_cell(records: Sequence[Record], pool: str) -> dict[tuple[Any, ...], Record]:
+    return {cell_of(record): record for record in records if record["pool"] == pool}
+
+
+def _true_gain(record: Record) -> float:
+    return float(record["truth"]["over_real"]["score"])
 
 
 def _count(hits: Iterable[bool]) -> Count:

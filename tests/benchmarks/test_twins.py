@@ -1,5 +1,5 @@
 import pytest
-from twins import committed, harmful_committed, lower_bound, preferred
+from twins import Count, committed, harmful_committed, lower_bound, preferred, total
 
 
 @pytest.fixture
@@ -51,3 +51,16 @@ def test_a_poisoned_pool_is_compared_with_the_twin_of_its_own_cell(make_offer):
     ]
 
     assert preferred(offers, "noise") == (1, 2)
+
+
+def test_a_preference_is_wrong_only_where_the_twin_is_truly_better(make_offer):
+    offers = [
+        make_offer("clean", 0.1, truth=0.1, split=0),
+        make_offer("noise", 0.2, truth=-0.1, split=0),
+        make_offer("clean", 0.1, truth=0.1, split=1),
+        make_offer("noise", 0.2, truth=0.3, split=1),
+    ]
+
+    assert preferred(offers, "noise") == (2, 2)
+    assert preferred(offers, "noise", wrongly=True) == (1, 1)
+    assert total([Count(1, 2), Count(2, 5)]) == (3, 7)
