@@ -110,8 +110,8 @@ def speed_section(records: Sequence[Mapping[str, Any]]) -> str:
         lines.append(f"- {name}: {', '.join(found)}")
     text = (
         f"## Speed\n\n{N_REAL} real rows to {_budgets(records)} more through "
-        "`TabularAugmenter`,\neverything included; CPU seconds on one thread, the least "
-        "of the repeats."
+        "`TabularAugmenter`,\neverything included; CPU seconds on one thread, the "
+        "least of the repeats."
     )
     return "\n\n".join([text, speed_table(records), "\n".join(lines)])
 
