@@ -5,7 +5,8 @@ from sklearn.linear_model import LogisticRegression
 
 from tabtap.errors import EvaluatorFallbackWarning, UserInputError
 from tabtap.evaluate import HoldoutEvaluator, choose_evaluator, weights
-from tabtap.evaluate.choose import Candidate, pick
+from tabtap.evaluate.candidates import Candidate
+from tabtap.evaluate.choose import pick
 
 
 def candidate(name, **known):
@@ -13,7 +14,7 @@ def candidate(name, **known):
     return Candidate(name, lambda _: HoldoutEvaluator(), **known)
 
 
-BEST = candidate("best", absent=lambda: "its weights are not here.")
+BEST = candidate("best", absent=lambda _: "its weights are not here.")
 CLOSED = candidate("closed", is_open=False)
 PLAIN = candidate("plain")
 
@@ -46,7 +47,7 @@ def test_weights_that_are_not_open_are_chosen_where_any_licence_will_do():
 
 def test_what_does_another_task_or_waits_to_be_asked_is_left_out():
     other = candidate("other", tasks=("classification",))
-    shy = candidate("shy", automatic=False)
+    shy = candidate("shy", automatic=())
 
     chosen = pick([other, shy, PLAIN], task="regression", license_policy="open")
 
