@@ -25,6 +25,12 @@ _BLOCK = 16
 """Queries are filled up to a multiple of this: a matrix product of few rows rounds in
 its own way, and a query's answer must not depend on its company."""
 
+_SAFE_EXPONENT = 30
+"""Columns whose largest number is within 2**30 or 2**-30 have squares in float32."""
+
+_FAR = 2.0**60
+"""Queries beyond this are as far from any context as a network can tell."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
@@ -117,13 +123,13 @@ def _asked(context: Table, queries: Table, target: FloatArray | IntArray) -> Ask
 
 
 def _tame(known: FloatArray, asked: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bring each column near 1 by a power of two, so that float32 can hold it."""
+    """Bring columns that float32 cannot hold near 1, and leave all others alone."""
     whole = np.isfinite(known)
     peak = np.where(whole, np.abs(known), 0.0).max(axis=0, initial=0.0)
     exponent = -np.frexp(peak)[1]
+    exponent[np.abs(exponent) <= _SAFE_EXPONENT] = 0
     known, asked = np.ldexp(known, exponent), np.ldexp(asked, exponent)
-    # What lies this far beyond the context is as far as any network can tell.
-    asked = np.where(np.isfinite(asked), np.clip(asked, -1e6, 1e6), np.nan)
+    asked = np.where(np.isfinite(asked), np.clip(asked, -_FAR, _FAR), np.nan)
     return np.where(whole, known, np.nan), asked
 
 
