@@ -33,15 +33,23 @@ slow: $(VENV)/.installed-dev  ## run the tests that train for longer
 
 bench: $(VENV)/.installed-dev  ## measure speed and memory
 	$(BIN)/python benchmarks/backbone.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/evaluators.py --parts speed
 
 # Hours.  What is already measured is kept: remove $(RESULTS) to begin anew.  Tables
-# come from the folder that TABTAP_DATA names, or else from OpenML.
+# come from the folder that TABTAP_DATA names, or else from OpenML.  The package of
+# TabPFN v1 is measured if V1_PYTHON names a Python that has it: see
+# benchmarks/package_process.py.
 results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/backbone.py --out $(RESULTS)/speed.jsonl
 	$(ONE_THREAD) $(BIN)/python benchmarks/fidelity.py \
 	  --out $(RESULTS)/fidelity.jsonl
 	$(ONE_THREAD) $(BIN)/python benchmarks/usefulness.py --jobs $(JOBS) \
 	  --out $(RESULTS)/usefulness.jsonl
+	$(ONE_THREAD) $(BIN)/python benchmarks/evaluators.py \
+	  $(if $(V1_PYTHON),--package-python $(V1_PYTHON)) \
+	  --out $(RESULTS)/evaluators.jsonl
+	$(BIN)/python benchmarks/evaluators_page.py \
+	  --records $(RESULTS)/evaluators.jsonl
 	$(BIN)/python benchmarks/report.py --speed $(RESULTS)/speed.jsonl \
 	  --fidelity $(RESULTS)/fidelity.jsonl --usefulness $(RESULTS)/usefulness.jsonl
 

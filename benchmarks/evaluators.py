@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from contenders import METRICS, ask, contenders, score
+from evaluators_tables import speed_table
 from network_cost import forward_operations, instructions, product_rate
 from package import ask_package
 from questions import N_FOLDS, TABLES, Question, real_question, utility_question
@@ -154,18 +155,23 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--package-python", type=Path, help="a Python that has tabpfn 0.1.11"
     )
-    parser.add_argument("--out", type=Path, default=Path("evaluators.jsonl"))
+    parser.add_argument("--out", type=Path, help="file of JSON lines to add to")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, and write each measurement as soon as it is known."""
+    """Measure, write each measurement as soon as it is known, and print the times."""
     options = _options(arguments)
     mark = stamp()
+    records = []
     for record in _parts(options):
-        append_records(options.out, [record | mark])
+        records.append(record | mark)
+        if options.out:
+            append_records(options.out, [records[-1]])
         names = ("part", "table", "n_context", "n_features", "evaluator", "members")
         print(*(record[name] for name in names if name in record), flush=True)
+    for task in TASKS:
+        print(f"\nCPU milliseconds, {task}", speed_table(records, task), sep="\n")
 
 
 if __name__ == "__main__":
