@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import evaluators_page
 import pytest
 from evaluators_page import page
@@ -37,6 +39,16 @@ def test_the_page_shows_what_was_measured_and_how(records):
         assert f"- command: `python benchmarks/evaluators.py {options}" in text
     for line in ("- commit: abc", "- date: 2026-01-02", "- machine: a processor"):
         assert line in text.splitlines()
+
+
+def test_the_page_does_not_tell_whose_machine_it_was(records):
+    home = str(Path.home())
+    absent = {**records[2], "why": f"{home}/weights is not there."}
+
+    text = page([*records[:2], absent])
+
+    assert home not in text
+    assert "~/weights is not there." in text
 
 
 def test_what_was_not_measured_has_no_section(records):
