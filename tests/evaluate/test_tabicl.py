@@ -118,8 +118,8 @@ def test_numbers_are_those_of_the_package_itself(package, checkpoint, numbers):
     expected = own.predict(numbers.numeric)
     tenths = own.predict(numbers.numeric, output_type="quantiles", alphas=[0.1, 0.9])
     low, high = tenths.T
-    assert np.ptp(expected) > 0.01
-    assert found.mean == pytest.approx(expected, rel=1e-4)
+    assert np.ptp(expected) > 2e-3
+    assert found.mean == pytest.approx(expected, abs=1e-4)
     assert (found.variance > 0).all()
     # A distribution with a tenth on either end cannot be narrower than this.
     assert (np.sqrt(found.variance) > 0.9 * np.sqrt(0.1 / 2) * (high - low)).all()
