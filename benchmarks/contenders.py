@@ -64,15 +64,12 @@ def contenders(task: Task) -> tuple[dict[str, Evaluator], dict[str, str]]:
 def ask(evaluator: Evaluator, question: Question, repeats: int) -> Answer:
     """Ask again and again on one thread; keep the least CPU time.
 
-    Slow evaluators are asked less often, but twice if more than once is wanted: the
-    first time weights may have to be loaded.
+    Slow evaluators are asked less often: not again once ``MAX_SECONDS`` are spent.
     """
     predictions: list[Prediction] = []
     spent: list[float] = []
     with threadpool_limits(1):
-        while len(spent) < min(repeats, 2) or (
-            len(spent) < repeats and sum(spent) < MAX_SECONDS
-        ):
+        while len(spent) < repeats and sum(spent) < MAX_SECONDS:
             started = time.process_time()
             predictions = evaluator.predict(question.contexts, question.queries)
             spent.append(time.process_time() - started)

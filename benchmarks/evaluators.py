@@ -32,6 +32,9 @@ TASKS: tuple[Task, ...] = ("classification", "regression")
 SIZES = ((40, 30), (40, 76), (300, 30), (300, 76))
 """Context rows and features of the utility questions."""
 
+TOO_SLOW_SECONDS = 30.0
+"""What took longer is not asked larger questions."""
+
 CONTEXTS = (20, 50, 200)
 MEMBERS = (1, 3, 32)
 """What the package averages over: one, its default, and what its authors report."""
@@ -46,10 +49,15 @@ def measure_speed(repeats: int) -> Iterator[Record]:
         found, absent = contenders(task)
         for name, why in absent.items():
             yield {"part": "absent", "task": task, "evaluator": name, "why": why}
+        too_slow: set[str] = set()
         for n_context, n_features in SIZES:
             question = utility_question(n_context, n_features, task)
             for name, evaluator in found.items():
+                if name in too_slow:
+                    continue
                 answer = ask(evaluator, question, repeats)
+                if answer.seconds > TOO_SLOW_SECONDS:
+                    too_slow.add(name)
                 yield {
                     **{"part": "speed", "task": task, "evaluator": name},
                     **{"n_context": n_context, "n_features": n_features},

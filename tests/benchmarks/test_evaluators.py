@@ -38,6 +38,16 @@ def test_every_part_is_written_with_its_commit(tmp_path, capsys):
     assert "quality digits 200 holdout" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("only_holdout")
+def test_what_is_too_slow_is_not_asked_larger_questions(monkeypatch):
+    monkeypatch.setattr(evaluators, "ask", lambda *_: Answer((), 31.0))
+
+    records = list(evaluators.measure_speed(1))
+
+    sizes = [r["n_features"] for r in records if r["part"] == "speed"]
+    assert sizes == [3, 3]  # the first size of each task
+
+
 def test_the_package_is_asked_the_same_questions_as_ours(monkeypatch):
     asked = []
 
