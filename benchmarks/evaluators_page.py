@@ -37,8 +37,8 @@ SPEED = """## One utility question
 
 CPU milliseconds for what each step of the method asks: five folds in one call, each
 with a context of so many rows and so many numeric features, and a fifth of the fold as
-queries (2 of 10 rows, 15 of 75). A dash: not asked, because a smaller question had taken
-more than 30 seconds."""
+queries (2 of 10 rows, 15 of 75). A dash: not asked, because a smaller question had
+taken more than 30 seconds."""
 LIMIT = """## How far TabPFN v1 is from the machine's limit
 
 *GFLOP*: multiplications and additions in the matrix products of five folds' forward.
