@@ -102,15 +102,18 @@ def test_errors_stay_in_their_unit():
 
 
 def test_the_package_is_shown_in_milliseconds_and_in_times_ours():
-    package = {**timed("", 0.6), "part": "package speed", "members": 3}
-    records = [timed(OURS, 0.15), package]
+    kind = {"part": "package speed", "members": 3}
+    others = [timed("", 0.6) | kind, timed("", 1.0, 300) | kind | {"members": 1}]
+    records = [timed(OURS, 0.15), *others]
 
     lines = package_speed_table(records).splitlines()[2:]
 
     assert [cells_of(line) for line in lines] == [
-        ["ours", "150"],
-        ["package, 3 members", "600"],
-        ["times ours", "4.0"],
+        ["ours", "150", "-"],
+        ["package, 3 members", "600", "-"],
+        ["times ours", "4.0", "-"],
+        ["package, 1 member", "-", "1,000"],
+        ["times ours", "-", "-"],
     ]
 
 
