@@ -34,7 +34,7 @@ def test_the_page_shows_what_was_measured_and_how(records):
     for options in (
         "--parts speed --repeats 5`",
         "--parts quality --seeds 5`",
-        "--parts package --repeats 5 --package-python PATH`",
+        "--parts package --repeats 5 --seeds 5 --package-python PATH`",
     ):
         assert f"- command: `python benchmarks/evaluators.py {options}" in text
     for line in ("- commit: abc", "- date: 2026-01-02", "- machine: a processor"):

@@ -104,16 +104,18 @@ def test_errors_stay_in_their_unit():
 def test_the_package_is_shown_in_milliseconds_and_in_times_ours():
     kind = {"part": "package speed", "members": 3}
     others = [timed("", 0.6) | kind, timed("", 1.0, 300) | kind | {"members": 1}]
-    records = [timed(OURS, 0.15), *others]
+    records = [timed(OURS, 0.15), timed(f"{OURS}, 3 permutations", 0.3), *others]
 
     lines = package_speed_table(records).splitlines()[2:]
 
     assert [cells_of(line) for line in lines] == [
-        ["ours", "150", "-"],
+        [OURS, "150", "-"],
+        [f"{OURS}, 3 permutations", "300", "-"],
         ["package, 3 members", "600", "-"],
-        ["times ours", "4.0", "-"],
+        [f"times {OURS}", "4.0", "-"],
+        [f"times {OURS}, 3 permutations", "2.0", "-"],
         ["package, 1 member", "-", "1,000"],
-        ["times ours", "-", "-"],
+        [f"times {OURS}", "-", "-"],
     ]
 
 
