@@ -64,7 +64,8 @@ class _Layout:
 
     @classmethod
     def of(cls, batch: Batch) -> _Layout:
-        return cls(*batch.context.shape[:2], batch.queries.shape[1])
+        n_pairs, n_context = batch.labels.shape
+        return cls(n_pairs, n_context, batch.queries.shape[1])
 
     @property
     def n_context_rows(self) -> int:
@@ -76,13 +77,14 @@ class _Layout:
 
     def context(self, rows: Tensor) -> Tensor:
         """Return the rows of the contexts, of shape (n_pairs, n_context, width)."""
-        return rows[: self.n_context_rows].unflatten(0, (self.n_pairs, self.n_context))
+        known = rows[: self.n_context_rows]
+        return known.reshape(self.n_pairs, self.n_context, rows.shape[-1])
 
     def queries(self, rows: Tensor) -> Tensor:
         """Return the rows of the queries, of shape (n_pairs, n_queries, width)."""
         end = self.n_context_rows + self.n_pairs * self.n_queries
         asked = rows[self.n_context_rows : end]
-        return asked.unflatten(0, (self.n_pairs, self.n_queries))
+        return asked.reshape(self.n_pairs, self.n_queries, rows.shape[-1])
 
     def without_context(self) -> _Layout:
         """Return the layout when only queries and filling are left."""
@@ -203,7 +205,7 @@ class Network:
 def _heads(rows: Tensor) -> Tensor:
     """Split (..., n_rows, width) into (..., n_heads, n_rows, width / n_heads)."""
     size = rows.shape[-1] // _N_HEADS
-    return rows.unflatten(-1, (_N_HEADS, size)).transpose(-2, -3)
+    return rows.reshape(*rows.shape[:-1], _N_HEADS, size).transpose(-2, -3)
 
 
 def _attend(
