@@ -121,12 +121,11 @@ def package_speed_table(records: Records) -> str:
 
     It is compared with each of ours that averages no more than it does.
     """
-    chosen = of_part(records, "package speed")
-    sizes = _found(chosen, "n_context", "n_features")
+    every = of_part(records, "package speed")
+    chosen = [record for record in every if "members" in record]
+    sizes = _found(every, "n_context", "n_features")
     ours = {
-        name: {
-            _size(r): r["seconds"] for r in of_part(records, "speed") if _is(r, name)
-        }
+        name: {_size(r): r["seconds"] for r in every if r.get("evaluator") == name}
         for name in AVERAGED
     }
     rows = [[name, *_line(seconds, sizes)] for name, seconds in ours.items() if seconds]
@@ -195,10 +194,6 @@ def _ratios(
 ) -> list[str]:
     known = {size: theirs[size] / ours[size] for size in theirs if size in ours}
     return [f"{known[size]:.1f}" if size in known else "-" for size in sizes]
-
-
-def _is(record: Record, evaluator: str) -> bool:
-    return bool(record["evaluator"] == evaluator)
 
 
 def _found(records: Records, *names: str) -> list[Any]:

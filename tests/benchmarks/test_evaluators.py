@@ -1,6 +1,7 @@
 import evaluators
 import pytest
 from contenders import Answer
+from evaluators_tables import OURS
 from records import read_records
 
 from tabtap.evaluate import HoldoutEvaluator
@@ -49,6 +50,8 @@ def test_what_is_too_slow_is_not_asked_larger_questions(monkeypatch):
 
 
 def test_the_package_is_asked_the_same_questions_as_ours(monkeypatch):
+    found = {OURS: HoldoutEvaluator(), "panel": None}, {}
+    monkeypatch.setattr(evaluators, "contenders", lambda _task: found)
     asked = []
 
     def answer(_python, questions, n_members, repeats):
@@ -63,6 +66,8 @@ def test_the_package_is_asked_the_same_questions_as_ours(monkeypatch):
     records = list(evaluators.measure_package("python", 4, [0]))
 
     assert asked == [(1, 4, 3), (3, 4, 3), (32, 4, 2), (1, 1, 5), (3, 1, 5)]
+    ours = [r["n_features"] for r in records if r.get("evaluator") == OURS]
+    assert ours == [3, 5, 3]
     quality = [record for record in records if record["part"] == "package quality"]
     assert len(quality) == 10
     assert all(0.5 < record["score"] <= 1 for record in quality)

@@ -19,6 +19,7 @@ def records():
         {"part": "absent", "why": "it is not installed."} | judge,
         {"part": "quality", "metric": "accuracy", "seconds": 0.5} | judge | score,
         {"part": "package speed", "members": 3, "seconds": 0.6, "repeats": 5} | size,
+        {"part": "package speed", "seconds": 0.15, "repeats": 5} | judge | size,
         {"part": "package quality", "members": 3, "seconds": 1.0} | score,
     ]
     return [kind | mark for kind in kinds]
