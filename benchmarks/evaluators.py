@@ -81,9 +81,11 @@ def measure_limit() -> Iterator[Record]:
 
 def measure_quality(seeds: Sequence[int]) -> Iterator[Record]:
     """Yield the score of every evaluator on every context of the real tables."""
+    # Made once: what loads weights does so at the first question, of 20 rows.
+    found = {task: contenders(task)[0] for task in TASKS}
     for table, n_context, seed, question in _real_questions(seeds):
         task = TABLES[table][0]
-        for name, evaluator in contenders(task)[0].items():
+        for name, evaluator in found[task].items():
             answer = ask(evaluator, question, repeats=1)
             yield {
                 **{"part": "quality", "task": task, "table": table, "seed": seed},
