@@ -10,16 +10,23 @@ RESULTS := build/results
 # One thread for each test process: the networks are too small to share among cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# Weights of the judges, once, into the user's cache.  Without a network it says so in
+# a line and goes on: what needs them is skipped, or falls back, and says so too.
+FETCH := $(BIN)/python examples/02_fetch_weights.py
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check slow bench results format clean
+.PHONY: help demo test check slow judges bench results format clean
 
 help:  ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.installed-core  ## learn the penguins and redraw some of their cells
+demo: $(VENV)/.installed-core  ## learn the penguins, redraw some cells, judge some rows
 	@$(BIN)/python examples/01_inpaint_penguins.py
+	@$(FETCH) tabpfn-v1
+	@$(BIN)/python examples/03_judge_penguins.py
 
 test: check  ## run the checks and every quick test, doctest and README example
+	@$(FETCH) tabpfn-v1
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS)
 
 check: $(VENV)/.installed-dev  ## lint, format, types and the rule about imports
@@ -31,18 +38,30 @@ check: $(VENV)/.installed-dev  ## lint, format, types and the rule about imports
 slow: $(VENV)/.installed-dev  ## run the tests that train for longer
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
+judges: $(VENV)/.installed-judges  ## test the optional judges too: TabPFN v2, TabICL
+	@$(FETCH) tabpfn-v1 tabpfn-v2-regressor
+	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/evaluate tests/contracts
+
 bench: $(VENV)/.installed-dev  ## measure speed and memory
 	$(BIN)/python benchmarks/backbone.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/augment.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/evaluators.py --parts speed
 
 # Hours.  What is already measured is kept: remove $(RESULTS) to begin anew.  Tables
-# come from the folder that TABTAP_DATA names, or else from OpenML.
+# come from the folder that TABTAP_DATA names, or else from OpenML.  The package of
+# TabPFN v1 is measured if V1_PYTHON names a Python that has it: see
+# benchmarks/package_process.py.
 results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/backbone.py --out $(RESULTS)/speed.jsonl
 	$(ONE_THREAD) $(BIN)/python benchmarks/fidelity.py \
 	  --out $(RESULTS)/fidelity.jsonl
 	$(ONE_THREAD) $(BIN)/python benchmarks/usefulness.py --jobs $(JOBS) \
 	  --out $(RESULTS)/usefulness.jsonl
+	$(ONE_THREAD) $(BIN)/python benchmarks/evaluators.py \
+	  $(if $(V1_PYTHON),--package-python $(V1_PYTHON)) \
+	  --out $(RESULTS)/evaluators.jsonl
+	$(BIN)/python benchmarks/evaluators_page.py \
+	  --records $(RESULTS)/evaluators.jsonl
 	$(BIN)/python benchmarks/report.py --speed $(RESULTS)/speed.jsonl \
 	  --fidelity $(RESULTS)/fidelity.jsonl --usefulness $(RESULTS)/usefulness.jsonl
 	$(ONE_THREAD) $(BIN)/python benchmarks/study.py --jobs $(JOBS) --out $(RESULTS)/study
@@ -66,6 +85,11 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing tabtap and the tools to test it into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.installed-core
+
+$(VENV)/.installed-judges: $(VENV)/.installed-dev
+	@echo "Installing the packages of the optional judges into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[dev,tabpfn,tabicl]'
+	@touch $@
 
 # The first candidate that is new enough wins.  Editable installs need pip 21.3.
 $(BIN)/python:

@@ -19,7 +19,7 @@ import numpy as np
 from usefulness import Cell
 
 from tabtap.api.choices import choose_judge, choose_metric, choose_referee
-from tabtap.api.presets import Preset
+from tabtap.api.presets import PRESETS, Preset
 from tabtap.api.wiring import Request, lineages_of
 from tabtap.compare.protocol import Repetition, repetitions
 from tabtap.config import AugmentConfig, DiffusionConfig
@@ -83,7 +83,7 @@ def repetition_of(cell: Cell, table: Table) -> Repetition:
 def request_of(cell: Cell, real: Table, preset: Preset) -> Request:
     """Return a run on some rows; the folds are the same for every preset."""
     judging = {"license_policy": "open", "n_jobs": 1}
-    name = preset.evaluator
+    name = preset.evaluators[task_of(real)]
     if preset.augment.commit.protocol == "paper" and task_of(real) == "regression":
         name = PAPER_REGRESSION_EVALUATOR
     return Request(
@@ -117,7 +117,7 @@ def prepare(
         spent = float(seconds.read_text(encoding="utf-8"))
         return Ground(cell, repetition, load_stack(kept), spent)
     real = repetition.real
-    lineages = lineages_of(request_of(cell, real, Preset(evaluator="holdout")))
+    lineages = lineages_of(request_of(cell, real, PRESETS["fast"]))
     members = (*lineages.members, WHOLE)
     started = time.process_time()
     stack = _fit(

@@ -1,7 +1,17 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from tabtap.table import Column, Kind, Schema, Table, Target
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Show why tests were skipped, each reason once."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2] for report in skipped)
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"{count} x {reason}")
 
 
 def _numbers(name):

@@ -1,6 +1,7 @@
 """The examples run, and what they print can be read."""
 
 import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ DEMO = EXAMPLES[0]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_the_example_runs_and_fits_the_screen(path, capsys):
+def test_the_example_runs_and_fits_the_screen(path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(path)])
+
     runpy.run_path(str(path), run_name="__main__")
 
     lines = capsys.readouterr().out.splitlines()

@@ -27,7 +27,7 @@ def tiny_preset(**commit):
             commit=CommitConfig(window_length=4, **commit),
         ),
         diffusion=DiffusionConfig(n_steps=25, n_sample_steps=4, width=32),
-        evaluator="linear",
+        evaluators={"classification": "linear", "regression": "linear"},
     )
 
 

@@ -31,6 +31,22 @@ def tabpfn_v1():
     return TabPFNv1()
 
 
+def tabpfn_v2(task):
+    from tabtap.evaluate.tabpfn_package import TabPFNPackage, missing_part
+
+    if (lacking := missing_part("v2", task)) is not None:
+        pytest.skip(f"tabpfn-v2: {lacking}")
+    return TabPFNPackage("v2")
+
+
+def tabicl(task):
+    from tabtap.evaluate.tabicl import TabICL
+
+    if (lacking := TabICL().missing_part(task)) is not None:
+        pytest.skip(f"tabicl: {lacking}")
+    return TabICL()
+
+
 EVALUATORS = {
     "logistic regression": (lambda: EstimatorEvaluator(LogisticRegression()), LABELS),
     "nearest neighbours": (lambda: EstimatorEvaluator(KNeighborsClassifier()), LABELS),
@@ -43,6 +59,10 @@ EVALUATORS = {
     "panel of labels": (PanelEvaluator, LABELS),
     "panel of numbers": (PanelEvaluator, NUMBERS),
     "tabpfn-v1": (tabpfn_v1, LABELS),
+    "tabpfn-v2 of labels": (lambda: tabpfn_v2(LABELS), LABELS),
+    "tabpfn-v2 of numbers": (lambda: tabpfn_v2(NUMBERS), NUMBERS),
+    "tabicl of labels": (lambda: tabicl(LABELS), LABELS),
+    "tabicl of numbers": (lambda: tabicl(NUMBERS), NUMBERS),
 }
 OF_LABELS = [name for name, (_, task) in EVALUATORS.items() if task == LABELS]
 

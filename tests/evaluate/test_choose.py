@@ -4,8 +4,15 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabtap.errors import EvaluatorFallbackWarning, UserInputError
-from tabtap.evaluate import HoldoutEvaluator, choose_evaluator, weights
-from tabtap.evaluate.choose import Candidate, pick
+from tabtap.evaluate import (
+    HoldoutEvaluator,
+    choose_evaluator,
+    tabicl,
+    tabpfn_package,
+    weights,
+)
+from tabtap.evaluate.candidates import Candidate
+from tabtap.evaluate.choose import pick
 
 
 def candidate(name, **known):
@@ -13,7 +20,7 @@ def candidate(name, **known):
     return Candidate(name, lambda _: HoldoutEvaluator(), **known)
 
 
-BEST = candidate("best", absent=lambda: "its weights are not here.")
+BEST = candidate("best", absent=lambda _: "its weights are not here.")
 CLOSED = candidate("closed", is_open=False)
 PLAIN = candidate("plain")
 
@@ -46,7 +53,7 @@ def test_weights_that_are_not_open_are_chosen_where_any_licence_will_do():
 
 def test_what_does_another_task_or_waits_to_be_asked_is_left_out():
     other = candidate("other", tasks=("classification",))
-    shy = candidate("shy", automatic=False)
+    shy = candidate("shy", automatic=())
 
     chosen = pick([other, shy, PLAIN], task="regression", license_policy="open")
 
@@ -87,12 +94,56 @@ def test_without_weights_auto_falls_back_aloud_and_says_how_to_get_them(monkeypa
     assert caught[0].filename == __file__
 
 
-def test_auto_for_regression_needs_no_fallback():
+def test_the_open_tabpfn_regressor_is_the_first_choice_for_numbers(monkeypatch):
+    monkeypatch.setattr(tabpfn_package, "missing_part", lambda *_: None)
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         chosen = choose_evaluator("auto", task="regression")
 
+    assert chosen.evaluator.name == "tabpfn-v2"
+    assert "Built with PriorLabs-TabPFN" in chosen.why
+
+
+def test_without_its_package_numbers_fall_back_aloud_with_the_way_to_get_it(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv("TABTAP_CACHE", str(tmp_path))
+    monkeypatch.setattr(tabpfn_package, "find_spec", lambda _: None)
+
+    with pytest.warns(EvaluatorFallbackWarning, match="fetch_weights") as caught:
+        chosen = choose_evaluator("auto", task="regression")
+
     assert chosen.evaluator.name == "ensemble"
+    assert "pip install 'tabtap[tabpfn]'" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("version", ["v2.5", "v2.6", "v3", "v3.5"])
+def test_later_tabpfn_weights_come_only_by_name(monkeypatch, version):
+    monkeypatch.setattr(tabpfn_package, "missing_part", lambda *_: None)
+
+    chosen = choose_evaluator(f"tabpfn-{version}", task="classification")
+    unasked = choose_evaluator(task="regression")
+
+    assert chosen.evaluator.name == f"tabpfn-{version}"
+    assert unasked.evaluator.name == "tabpfn-v2"
+    assert "tabpfn-v3.5 is not free for every use" in unasked.why
+
+
+def test_where_any_licence_will_do_the_newest_tabpfn_is_chosen(monkeypatch):
+    monkeypatch.setattr(tabpfn_package, "missing_part", lambda *_: None)
+
+    chosen = choose_evaluator(task="classification", license_policy="any")
+
+    assert chosen.evaluator.name == "tabpfn-v3.5"
+
+
+def test_tabicl_by_name_is_refused_where_it_is_not(monkeypatch):
+    monkeypatch.setattr(tabicl, "find_spec", lambda _: None)
+
+    with pytest.raises(UserInputError, match=r"tabicl cannot be used.*pip install"):
+        choose_evaluator("tabicl", task="classification")
 
 
 def test_tabpfn_v1_by_name_is_refused_without_weights_or_for_regression(monkeypatch):

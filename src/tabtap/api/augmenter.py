@@ -257,7 +257,7 @@ class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
             "n_jobs": n_jobs_of(self.n_jobs),
         }
         is_auto = isinstance(self.evaluator, str) and self.evaluator == "auto"
-        evaluator = preset.evaluator if is_auto else self.evaluator
+        evaluator = preset.evaluators[task] if is_auto else self.evaluator
         rules = choose_rules(self.rules)
         if rules is not None:
             rules.check_real(real)

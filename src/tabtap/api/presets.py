@@ -1,6 +1,6 @@
 """Settings that go together, by name.
 
-Reads from: config, errors.  Read by: api.
+Reads from: config, errors, table.  Read by: api.
 """
 
 from __future__ import annotations
@@ -11,6 +11,13 @@ from types import MappingProxyType
 
 from tabtap.config import AugmentConfig, CommitConfig, DiffusionConfig, PolicyConfig
 from tabtap.errors import bad_setting
+from tabtap.table.schema import Task
+
+_BEST: dict[Task, str] = {"classification": "auto", "regression": "auto"}
+_LINEAR: dict[Task, str] = {"classification": "linear", "regression": "linear"}
+_QUICK_NUMBERS: dict[Task, str] = {"classification": "auto", "regression": "linear"}
+"""The judges of numbers that are better than a line cost a second and more for each of
+a run's hundreds of questions, which only steer the policy; pools have a referee."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +27,8 @@ class Preset:
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     diffusion: DiffusionConfig = field(default_factory=DiffusionConfig)
 
-    evaluator: str = "auto"
-    """What ``evaluator="auto"`` stands for."""
+    evaluators: Mapping[Task, str] = field(default_factory=lambda: dict(_QUICK_NUMBERS))
+    """What ``evaluator="auto"`` stands for, by task."""
 
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
@@ -34,10 +41,12 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 commit=CommitConfig(patience=2),
             ),
             diffusion=DiffusionConfig(n_steps=600),
-            evaluator="linear",
+            evaluators=_LINEAR,
         ),
         "paper": Preset(
-            augment=AugmentConfig.paper(), diffusion=DiffusionConfig.paper()
+            augment=AugmentConfig.paper(),
+            diffusion=DiffusionConfig.paper(),
+            evaluators=_BEST,
         ),
     }
 )

@@ -1,6 +1,6 @@
 """Which evaluator to use: the best that is at hand and licensed, and why.
 
-Reads from: errors, stages, evaluate.  Read by: api, cli.
+Reads from: errors, stages, table, evaluate.candidates, estimator.  Read by: api, cli.
 
 Nothing is fetched here.  What is absent is said, with the way to get it.
 """
@@ -8,45 +8,17 @@ Nothing is fetched here.  What is absent is said, with the way to get it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tabtap.errors import EvaluatorFallbackWarning, UserInputError, bad_setting
-from tabtap.evaluate.ensemble import EnsembleEvaluator
+from tabtap.evaluate.candidates import CANDIDATES, Candidate
 from tabtap.evaluate.estimator import EstimatorEvaluator
-from tabtap.evaluate.holdout import HoldoutEvaluator
-from tabtap.evaluate.panel import PanelEvaluator
 from tabtap.stages import Evaluator
 from tabtap.table.schema import Task
 
 LicensePolicy = Literal["open", "any"]
-
-BOTH: tuple[Task, ...] = ("classification", "regression")
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One evaluator that can be asked for by name."""
-
-    name: str
-
-    make: Callable[[int], Evaluator]
-    """Makes it, given the number of fits at a time."""
-
-    reason: str
-    """Why it is chosen, as the end of a sentence."""
-
-    tasks: tuple[Task, ...] = BOTH
-
-    is_open: bool = True
-    """Whether its weights, if any, may be used for every purpose."""
-
-    absent: Callable[[], str | None] = lambda: None
-    """Says what is missing and the way to get it; None if it can be used."""
-
-    automatic: bool = True
-    """Whether ``"auto"`` may choose it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +45,8 @@ def choose_evaluator(
     task : {"classification", "regression"}
         What the table asks for.
     license_policy : {"open", "any"}, default="open"
-        Whether ``"auto"`` may choose weights that are not free for every use.  Asked
-        for by name, they are used under either.
+        Whether ``"auto"`` may choose weights that are not free for every use, such as
+        those of TabPFN after v2.  Asked for by name, they are used under either.
     n_jobs : int, default=1
         Fits at a time, for evaluators that fit.
 
@@ -123,14 +95,14 @@ def pick(
     passed_over: list[str] = []
     unlicensed: list[str] = []
     for candidate in candidates:
-        if task not in candidate.tasks or not candidate.automatic:
+        if task not in candidate.tasks or task not in candidate.automatic:
             continue
         if license_policy == "open" and not candidate.is_open:
             unlicensed.append(
                 f"{candidate.name} is not free for every use; ask for it by name."
             )
             continue
-        lacking = candidate.absent()
+        lacking = candidate.absent(task)
         if lacking is None:
             why = f"{candidate.name}: {candidate.reason}."
             _announce(why, passed_over)
@@ -172,53 +144,6 @@ def _named(
             f"{name} does {' and '.join(candidate.tasks)}, but the table asks for "
             f"{task}. Choose from {', '.join(others)}."
         )
-    if (lacking := candidate.absent()) is not None:
+    if (lacking := candidate.absent(task)) is not None:
         raise UserInputError(f"{name} cannot be used: {lacking}")
     return ChosenEvaluator(candidate.make(n_jobs), f"{name}: asked for by name.")
-
-
-def _tabpfn_v1(n_jobs: int) -> Evaluator:  # noqa: ARG001  it fits nothing
-    # Imported when it is chosen: the others need no torch.
-    from tabtap.evaluate.tabpfn_v1 import TabPFNv1
-
-    return TabPFNv1()
-
-
-def _tabpfn_v1_absent() -> str | None:
-    from tabtap.evaluate.weights import weights_path
-
-    if weights_path("tabpfn-v1") is not None:
-        return None
-    return (
-        "its weights are not on this machine. Fetch them once (98 MB): "
-        "tabtap.evaluate.weights.fetch_weights('tabpfn-v1')."
-    )
-
-
-CANDIDATES: tuple[Candidate, ...] = (
-    Candidate(
-        "tabpfn-v1",
-        _tabpfn_v1,
-        "an in-context model that is strong on few rows and fits nothing",
-        tasks=("classification",),
-        absent=_tabpfn_v1_absent,
-    ),
-    Candidate(
-        "ensemble",
-        lambda n_jobs: EnsembleEvaluator(n_jobs),
-        "a forest, a linear model and a network, which need no weights",
-    ),
-    Candidate(
-        "panel",
-        lambda n_jobs: PanelEvaluator(n_jobs),
-        "learners that people train",
-        automatic=False,
-    ),
-    Candidate(
-        "holdout",
-        lambda n_jobs: HoldoutEvaluator(n_jobs),
-        "a linear model",
-        automatic=False,
-    ),
-)
-"""What can be asked for by name, the best first."""

@@ -28,6 +28,10 @@ _N_HEADS = 4
 _N_LAYERS = 12
 _LAYER = "transformer_encoder.layers.{}."
 
+_BLOCK = 16
+"""Queries are filled up to a multiple of this: a matrix product of few rows rounds in
+its own way, and a query's answer must not depend on its company."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
@@ -44,6 +48,47 @@ class Batch:
 
     queries: Tensor
     """Shape (n_pairs, n_queries, 100)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the rows of a batch lie when all of them are one matrix.
+
+    Contexts come first, then queries, then filling.  One product of many rows is
+    quicker than several of few, and no pair's queries need filling of their own.
+    """
+
+    n_pairs: int
+    n_context: int
+    n_queries: int
+
+    @classmethod
+    def of(cls, batch: Batch) -> _Layout:
+        n_pairs, n_context = batch.labels.shape
+        return cls(n_pairs, n_context, batch.queries.shape[1])
+
+    @property
+    def n_context_rows(self) -> int:
+        return self.n_pairs * self.n_context
+
+    @property
+    def n_filling(self) -> int:
+        return _filling(self.n_pairs * self.n_queries)
+
+    def context(self, rows: Tensor) -> Tensor:
+        """Return the rows of the contexts, of shape (n_pairs, n_context, width)."""
+        known = rows[: self.n_context_rows]
+        return known.reshape(self.n_pairs, self.n_context, rows.shape[-1])
+
+    def queries(self, rows: Tensor) -> Tensor:
+        """Return the rows of the queries, of shape (n_pairs, n_queries, width)."""
+        end = self.n_context_rows + self.n_pairs * self.n_queries
+        asked = rows[self.n_context_rows : end]
+        return asked.reshape(self.n_pairs, self.n_queries, rows.shape[-1])
+
+    def without_context(self) -> _Layout:
+        """Return the layout when only queries and filling are left."""
+        return _Layout(self.n_pairs, 0, self.n_queries)
 
 
 class Network:
@@ -63,47 +108,65 @@ class Network:
     @torch.inference_mode()
     def logits(self, batch: Batch) -> Tensor:
         """Return float32 class scores of shape (n_pairs, n_queries, 10)."""
-        context = self._linear("encoder", self._ready(batch.context))
-        context += self._linear("y_encoder", self._ready(batch.labels[..., None]))
-        queries = self._linear("encoder", self._ready(batch.queries))
+        layout = _Layout.of(batch)
+        rows = self._embedded(batch, layout)
         blocked = self._blocked(batch.is_row)
         for number in range(_N_LAYERS):
             layer = _LAYER.format(number)
-            memory = self._memory(layer, context)
-            queries = self._step(layer, queries, memory, blocked)
-            if number < _N_LAYERS - 1:  # nobody reads the context after the last
-                context = self._step(layer, context, memory, blocked)
-        hidden = F.gelu(self._linear("decoder.0", queries))
-        return self._linear("decoder.2", hidden).float()
+            memory = self._memory(layer, rows, layout)
+            if number == _N_LAYERS - 1:  # nobody reads the context after the last
+                rows, layout = rows[layout.n_context_rows :], layout.without_context()
+            answer = self._answer(layer, rows, memory, blocked, layout)
+            rows = self._step(layer, rows, answer)
+        hidden = F.gelu(self._linear("decoder.0", rows))
+        scores = self._linear("decoder.2", hidden).float()
+        return layout.queries(scores)
 
-    def _step(
+    def _embedded(self, batch: Batch, layout: _Layout) -> Tensor:
+        """Return all contexts' rows, all queries and the filling, one below another."""
+        parts = [batch.context.flatten(0, 1), batch.queries.flatten(0, 1)]
+        features = self._ready(F.pad(torch.cat(parts), (0, 0, 0, layout.n_filling)))
+        rows = self._linear("encoder", features)
+        labels = self._ready(batch.labels.flatten()[:, None])
+        rows[: layout.n_context_rows] += self._linear("y_encoder", labels)
+        return rows
+
+    def _answer(
         self,
         layer: str,
         rows: Tensor,
         memory: tuple[Tensor, Tensor],
         blocked: Tensor | None,
+        layout: _Layout,
     ) -> Tensor:
-        """Let rows attend to the memory and pass through one layer."""
+        """Let every row attend to the memory of its own pair."""
         width = rows.shape[-1]
         weight = self._weights[f"{layer}self_attn.in_proj_weight"][:width]
         bias = self._weights[f"{layer}self_attn.in_proj_bias"][:width]
-        asked = _heads(F.linear(rows, weight, bias))
-        answer = F.scaled_dot_product_attention(asked, *memory, attn_mask=blocked)
-        mixed = answer.transpose(-2, -3).flatten(-2)
-        rows = self._norm(
-            f"{layer}norm1", rows + self._linear(f"{layer}self_attn.out_proj", mixed)
-        )
-        hidden = F.gelu(self._linear(f"{layer}linear1", rows))
-        return self._norm(
-            f"{layer}norm2", rows + self._linear(f"{layer}linear2", hidden)
-        )
+        asked = F.linear(rows, weight, bias)
+        context = _attend(layout.context(asked), memory, blocked)
+        queries = F.pad(layout.queries(asked), (0, 0, 0, _filling(layout.n_queries)))
+        found = _attend(queries, memory, blocked)[:, : layout.n_queries]
+        filling = asked.new_zeros(layout.n_filling, width)
+        return torch.cat([context.flatten(0, 1), found.flatten(0, 1), filling])
 
-    def _memory(self, layer: str, context: Tensor) -> tuple[Tensor, Tensor]:
+    def _step(self, layer: str, rows: Tensor, answer: Tensor) -> Tensor:
+        """Take what attention found through the rest of one layer."""
+        mixed = self._linear(f"{layer}self_attn.out_proj", answer)
+        rows = self._norm(f"{layer}norm1", mixed.add_(rows))
+        hidden = F.gelu(self._linear(f"{layer}linear1", rows))
+        mixed = self._linear(f"{layer}linear2", hidden)
+        return self._norm(f"{layer}norm2", mixed.add_(rows))
+
+    def _memory(
+        self, layer: str, rows: Tensor, layout: _Layout
+    ) -> tuple[Tensor, Tensor]:
         """Return keys and values of the context rows."""
-        width = context.shape[-1]
+        width = rows.shape[-1]
         weight = self._weights[f"{layer}self_attn.in_proj_weight"][width:]
         bias = self._weights[f"{layer}self_attn.in_proj_bias"][width:]
-        keys, values = F.linear(context, weight, bias).chunk(2, dim=-1)
+        both = F.linear(layout.context(rows), weight, bias)
+        keys, values = both.chunk(2, dim=-1)
         return _heads(keys), _heads(values)
 
     def _blocked(self, is_row: Tensor) -> Tensor | None:
@@ -141,4 +204,18 @@ class Network:
 
 def _heads(rows: Tensor) -> Tensor:
     """Split (..., n_rows, width) into (..., n_heads, n_rows, width / n_heads)."""
-    return rows.reshape(*rows.shape[:-1], _N_HEADS, -1).transpose(-2, -3)
+    size = rows.shape[-1] // _N_HEADS
+    return rows.reshape(*rows.shape[:-1], _N_HEADS, size).transpose(-2, -3)
+
+
+def _attend(
+    rows: Tensor, memory: tuple[Tensor, Tensor], blocked: Tensor | None
+) -> Tensor:
+    """Return what each row finds in the memory of its pair, in the shape of rows."""
+    found = F.scaled_dot_product_attention(_heads(rows), *memory, attn_mask=blocked)
+    return found.transpose(-2, -3).flatten(-2)
+
+
+def _filling(n_rows: int) -> int:
+    """Return how many rows are missing to the next full block; one block at least."""
+    return max(-(-n_rows // _BLOCK), 1) * _BLOCK - n_rows

@@ -24,10 +24,6 @@ from tabtap.table.schema import FloatArray, IntArray
 _TEMPERATURE = 0.8
 """Scores are divided by this; the authors' classifier does the same."""
 
-_BLOCK = 16
-"""Queries are padded to a multiple of this: a matrix product of few rows rounds in its
-own way, and a query's answer must not depend on its company."""
-
 _MAX_QUERIES = 2048
 _MAX_BATCH_ROWS = 2**14
 """Most queries and most rows of one forward; bounds its memory."""
@@ -157,8 +153,7 @@ def _fits(questions: Sequence[Question], group: Sequence[int], number: int) -> b
 
 def _batch(questions: Sequence[Question]) -> Batch:
     n_context = max(len(question.context) for question in questions)
-    asked = max(len(question.queries) for question in questions)
-    n_queries = max(-(-asked // _BLOCK) * _BLOCK, _BLOCK)
+    n_queries = max(len(question.queries) for question in questions)
     shape = (len(questions), n_context)
     labels = np.zeros(shape, dtype=np.float32)
     is_row = np.zeros(shape, dtype=np.bool_)

@@ -95,9 +95,11 @@ class FoldUtility:
         """
         if not len(rows):
             return None
-        home = np.where(
-            rows.origin >= 0, self.lineages.fold[np.maximum(rows.origin, 0)], NO_ROW
-        )
+        order = np.argsort(self.real.origin, kind="stable")
+        place = np.searchsorted(self.real.origin[order], rows.origin)
+        ancestor = order[np.minimum(place, len(order) - 1)]
+        known = self.real.origin[ancestor] == rows.origin
+        home = np.where(known, self.lineages.fold[ancestor], NO_ROW)
         pairs, group = np.unique(
             np.stack([rows.unseen_fold, home]), axis=1, return_inverse=True
         )
