@@ -114,6 +114,16 @@ class ActionPolicy(Protocol):
 
 
 @runtime_checkable
+class SpreadingPolicy(ActionPolicy, Protocol):
+    """A policy that can draw the actions of a batch with an eye on each other."""
+
+    def spread(
+        self, state: LearnerState, n_actions: int, rng: np.random.Generator
+    ) -> list[Action]:
+        """Draw several actions, each as ``sample`` does, their targets spread."""
+
+
+@runtime_checkable
 class Sensor(Protocol):
     """Reads the learner's state; remembers only how often rows passed."""
 

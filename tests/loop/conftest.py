@@ -229,7 +229,13 @@ def make_world(build_table):
         shared = {k: settings.pop(k) for k in ("n_steps", "actions_per_batch")
                   if k in settings}  # fmt: skip
         commit = CommitConfig(
-            **{"window_length": 4, "patience": 3, "protocol": protocol, **settings}
+            **{
+                "window_length": 4,
+                "patience": 3,
+                "protocol": protocol,
+                "confidence": 0.9,
+                **settings,
+            }
         )
         config = AugmentConfig(
             **{"n_steps": 16, "actions_per_batch": 1, **shared}, commit=commit

@@ -35,7 +35,8 @@ def judge(build_table):
     pool = concat([real.take(numbers).with_origin(unseen_fold=k) for k in range(5)])
 
     def run(referee, n_checks, *, clusters=None, patience=99, **settings):
-        rule = CrossfitCommitment(referee, CommitConfig(**settings), clusters)
+        config = CommitConfig(**{"confidence": 0.9, **settings})
+        rule = CrossfitCommitment(referee, config, clusters)
         committed, standing, certificates = real.empty(), rule.opened(), []
         in_a_row = 0
         for window in range(n_checks):
@@ -247,7 +248,7 @@ def test_standing_scores_are_asked_for_again_if_they_are_not_known(build_table):
     lineages = Lineages(np.arange(N_REAL) % 5, crossfit=True)
     rows = real.with_origin(unseen_fold=0)
     referee = Script([np.full(N_REAL, value) for value in (0.1, 0.2, 0.3)])
-    rule = CrossfitCommitment(referee, CommitConfig())
+    rule = CrossfitCommitment(referee, CommitConfig(confidence=0.9))
 
     certificate, _ = rule.check(Trial(1, lineages, rows, rows, None, Standing(), 0))
 

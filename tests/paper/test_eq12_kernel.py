@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tabtap.config import ProposalConfig
+from tabtap.config import AugmentConfig
 from tabtap.domain import WHOLE, Action, Lineages, Template
 from tabtap.proposal import LineageProposer
 from tabtap.stages import Proposer
@@ -28,7 +28,8 @@ def scene(build_table):
     real = build_table([0, 0, 0, 1, 1, 1], *columns)
     lineages = Lineages(np.arange(6) % 2, crossfit=False)
     important = {WHOLE: np.zeros(4, dtype=bool)}
-    return real, LineageProposer(Shift(), lineages, ProposalConfig(), important)
+    config = AugmentConfig.paper().proposal
+    return real, LineageProposer(Shift(), lineages, config, important)
 
 
 def propose(scene, committed, seed=0):

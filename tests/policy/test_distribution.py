@@ -69,3 +69,28 @@ def test_an_impossible_target_has_no_density(wide):
 
 def test_the_divergence_from_itself_is_nothing(wide):
     assert float(wide.divergence(wide)) == 0.0
+
+
+def with_chances(chances):
+    with np.errstate(divide="ignore"):
+        return distribution(np.log(chances).tolist(), [0.0, 0.0], 0.5, 0.2)
+
+
+def test_spread_targets_come_as_often_as_their_chance_says():
+    chances = np.array([0.5, 0.3, 0.2, 0.0])
+
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        actions = with_chances(chances).draw_spread(10, rng)
+        counts = np.bincount([action.target for action in actions], minlength=4)
+        assert (np.abs(counts - 10 * chances) < 1).all()
+
+
+def test_each_spread_action_by_itself_is_drawn_from_the_distribution():
+    chances = np.array([0.55, 0.3, 0.15])
+    rng = np.random.default_rng(0)
+
+    first = [with_chances(chances).draw_spread(3, rng)[0] for _ in range(3000)]
+
+    shares = np.bincount([action.target for action in first]) / 3000
+    assert np.abs(shares - chances).max() < 0.03

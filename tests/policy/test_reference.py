@@ -38,7 +38,8 @@ def test_no_wanted_target_is_ever_out_of_reach(make_state):
     wanted = np.array([1e-6, 1 - 1e-6])
     state = make_state(2, deficit=wanted - np.array([1.0, 0.0]))
 
-    found = ReferencePolicy(PolicyConfig(), wanted).distribution([state])
+    config = PolicyConfig(deficit_strength=1.0)
+    found = ReferencePolicy(config, wanted).distribution([state])
 
     odds = np.divide(*found.target_probabilities()[0])
     shortage = 1.0  # of the second target, nothing of which is held

@@ -140,7 +140,7 @@ def make_result():
     def make(real, *, gain=0.01, budget=9, groups=None, index=None, **settings):
         none_pass = settings.pop("none_pass", False)
         time_budget = settings.pop("time_budget", None)
-        commit = CommitConfig(window_length=2, **settings)
+        commit = CommitConfig(**{"window_length": 2, "confidence": 0.9, **settings})
         config = AugmentConfig(n_steps=12, actions_per_batch=1, commit=commit)
         lineages = Lineages(np.arange(len(real)) % 3, commit.protocol == "crossfit")
         judge = Judge(len(real), lineages, gain)

@@ -36,7 +36,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "default": Preset(),
         "fast": Preset(
             augment=AugmentConfig(
-                actions_per_batch=16,
+                actions_per_batch=32,
                 policy=PolicyConfig(updates_per_step=0),
                 commit=CommitConfig(patience=2),
             ),

@@ -51,7 +51,7 @@ class PolicyConfig:
     updates_per_step: int = 8
     """Gradient steps after each batch of actions."""
 
-    deficit_strength: float = 1.0
+    deficit_strength: float = 3.0
     """How strongly the reference policy prefers targets that are short of rows."""
 
     explore_share: float = 0.9
@@ -84,7 +84,7 @@ class PolicyConfig:
             )
         for name, low, high, hint in (
             ("feedback_quantile", 0.0, 1.0, 0.6),
-            ("deficit_strength", 0.0, 1e6, 1.0),
+            ("deficit_strength", 0.0, 1e6, 3.0),
             ("exploration", 0.0, 1.0, 0.5),
         ):
             check_between(name, getattr(self, name), low, high, hint=hint)
@@ -94,7 +94,7 @@ class PolicyConfig:
 class ProposalConfig:
     """How rows are proposed (section 3.2, appendix C.2.3)."""
 
-    candidates_per_step: int = 16
+    candidates_per_step: int = 8
     """Rows proposed for each action, before any gate."""
 
     hard_share: float = 0.0
@@ -110,7 +110,7 @@ class ProposalConfig:
     """Whether a regression target is drawn with the row, inside its bin."""
 
     def __post_init__(self) -> None:
-        check_whole("candidates_per_step", self.candidates_per_step, least=1, hint=16)
+        check_whole("candidates_per_step", self.candidates_per_step, least=1, hint=8)
         check_whole("n_bootstraps", self.n_bootstraps, least=2, hint=10)
         check_between("hard_share", self.hard_share, 0.0, 1.0, hint=0.5)
         check_between("important_share", self.important_share, 0.0, 1.0, hint=0.3)
@@ -182,13 +182,13 @@ class CommitConfig:
     protocol: Protocol = "crossfit"
     """Who judges a pool: cross-fitted rows and a referee, or the paper's rule."""
 
-    window_length: int = 16
+    window_length: int = 32
     """Steps between two commitment checks; the paper's K."""
 
     min_gain: float = 0.0
     """Gain a pool must show beyond its error bar; the paper's tau."""
 
-    confidence: float = 0.9
+    confidence: float = 0.8
     """One-sided coverage wanted from the bound; two-sided in the paper's protocol."""
 
     increment_confidence: float = 0.5
@@ -202,7 +202,7 @@ class CommitConfig:
         if self.protocol not in ("crossfit", "paper"):
             must = "be 'crossfit' or 'paper'"
             raise bad_setting("protocol", self.protocol, must, "Try 'crossfit'.")
-        check_whole("window_length", self.window_length, least=1, hint=16)
+        check_whole("window_length", self.window_length, least=1, hint=32)
         check_whole("patience", self.patience, least=1, hint=3)
         check_between("min_gain", self.min_gain, -1e6, 1e6, hint=0.0)
         check_between("confidence", self.confidence, 0.0, 1.0, hint=0.9, open_ends=True)
@@ -212,10 +212,10 @@ class CommitConfig:
 class AugmentConfig:
     """Everything one augmentation run needs to know besides the data."""
 
-    n_steps: int = 192
+    n_steps: int = 384
     """Most actions the policy takes; the paper's horizon T."""
 
-    actions_per_batch: int = 4
+    actions_per_batch: int = 8
     """Actions drawn, generated and judged together; 1 is the paper's algorithm."""
 
     policy: PolicyConfig = field(default_factory=PolicyConfig)
@@ -225,8 +225,8 @@ class AugmentConfig:
     commit: CommitConfig = field(default_factory=CommitConfig)
 
     def __post_init__(self) -> None:
-        check_whole("n_steps", self.n_steps, least=1, hint=192)
-        check_whole("actions_per_batch", self.actions_per_batch, least=1, hint=4)
+        check_whole("n_steps", self.n_steps, least=1, hint=384)
+        check_whole("actions_per_batch", self.actions_per_batch, least=1, hint=8)
         window = self.commit.window_length
         if leftover := self.n_steps % window:
             raise bad_setting(
@@ -244,9 +244,15 @@ class AugmentConfig:
             n_steps=200,
             actions_per_batch=1,
             policy=PolicyConfig(
-                loss="kto", updates_per_step=1, explore_share=0.5, exploration=0.5
+                loss="kto",
+                updates_per_step=1,
+                deficit_strength=1.0,
+                explore_share=0.5,
+                exploration=0.5,
             ),
-            proposal=ProposalConfig(hard_share=0.5, redraw_target=False),
+            proposal=ProposalConfig(
+                candidates_per_step=16, hard_share=0.5, redraw_target=False
+            ),
             gates=GateConfig(range_quantiles=(0.01, 0.99), plausibility=True),
             utility=UtilityConfig(max_committed=None),
             commit=CommitConfig(protocol="paper", window_length=20, confidence=0.95),

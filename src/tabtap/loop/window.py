@@ -28,7 +28,7 @@ from tabtap.domain import (
 )
 from tabtap.loop.progress import Progress, Stages
 from tabtap.rng import stream
-from tabtap.stages import ActionPolicy, Critic, Sensor
+from tabtap.stages import ActionPolicy, Critic, Sensor, SpreadingPolicy
 from tabtap.table.table import Table, concat
 
 
@@ -100,9 +100,7 @@ def _take_actions(
         _delivered(scene, now.pool),
         baseline.uncertainty,
     )
-    actions = [
-        now.policy.sample(state, stream(scene.seed, "action", step)) for step in numbers
-    ]
+    actions = _draw_actions(scene, now.policy, state, numbers)
     proposed = scene.stages.proposer.propose(
         scene.real,
         committed.rows,
@@ -124,6 +122,15 @@ def _take_actions(
         for step, record in zip(numbers, told.steps, strict=True)
     ]
     return replace(told, pool=pool, steps=(*now.steps, *records))
+
+
+def _draw_actions(
+    scene: Scene, policy: ActionPolicy, state: LearnerState, numbers: range
+) -> list[Action]:
+    if len(numbers) > 1 and isinstance(policy, SpreadingPolicy):
+        rng = stream(scene.seed, "action", numbers[0])
+        return policy.spread(state, len(numbers), rng)
+    return [policy.sample(state, stream(scene.seed, "action", t)) for t in numbers]
 
 
 def _gains(

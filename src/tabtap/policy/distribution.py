@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -111,6 +111,21 @@ class ActionDistribution:
         template: Template = TEMPLATES[int(rng.choice(len(templates), p=templates))]
         raw = float(rng.normal(float(self.mean[0]), float(self.scale[0])))
         return Action(target, template, min(max(raw, 0.0), 1.0), raw)
+
+    def draw_spread(self, n_actions: int, rng: np.random.Generator) -> list[Action]:
+        """Draw actions of the first state whose targets come as often as they should.
+
+        Each action by itself is drawn as ``draw`` does.  Together their targets are
+        spread: a target with a chance of p comes n p times, to within one.  A few
+        actions with many rows each would otherwise leave some classes out by bad luck.
+        """
+        upto = np.cumsum(self.target_probabilities()[0])
+        ticks = (rng.random() + np.arange(n_actions)) * upto[-1] / n_actions
+        places = np.searchsorted(upto, rng.permutation(ticks), side="right")
+        return [
+            replace(self.draw(rng), target=int(min(place, len(upto) - 1)))
+            for place in places
+        ]
 
 
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)

@@ -76,6 +76,12 @@ class ReferencePolicy:
         """Draw an action; targets that are not available are never drawn."""
         return self.distribution([state]).draw(rng)
 
+    def spread(
+        self, state: LearnerState, n_actions: int, rng: np.random.Generator
+    ) -> list[Action]:
+        """Draw several actions whose targets come as often as they should."""
+        return self.distribution([state]).draw_spread(n_actions, rng)
+
     def log_prob(self, state: LearnerState, action: Action) -> float:
         """Return the log density of an action, before clamping."""
         return float(self.distribution([state]).log_prob(ActionBatch.of([action])))

@@ -50,7 +50,7 @@ class TableSensor:
         labels = target is not None and target.task == "classification"
         return read_state(
             _counts(real),
-            _counts(committed),
+            _counts(committed) + _counts(pool),
             self.wanted,
             uncertainty_by_target(
                 uncertainty,

@@ -28,7 +28,7 @@ NEUTRAL = 0.5
 
 def read_state(
     real_counts: IntArray,
-    committed_counts: IntArray,
+    synthetic_counts: IntArray,
     wanted: FloatArray,
     uncertainty: FloatArray,
     pass_rates: PassRates,
@@ -38,8 +38,8 @@ def read_state(
 
     Parameters
     ----------
-    real_counts, committed_counts : arrays of shape (n_targets,)
-        Real and committed rows of each class or target bin; together they are D_t.
+    real_counts, synthetic_counts : arrays of shape (n_targets,)
+        Real rows of each class or target bin; committed and pooled ones.
     wanted : array of shape (n_targets,)
         Share of the rows that each target should have; see ``wanted_mixture``.
     uncertainty : array of shape (n_targets,)
@@ -55,7 +55,7 @@ def read_state(
         A target is available when it has a real row and a share of it is wanted.
     """
     return LearnerState(
-        deficit=deficit(wanted, np.asarray(real_counts) + committed_counts),
+        deficit=deficit(wanted, np.asarray(real_counts) + synthetic_counts),
         uncertainty=np.asarray(uncertainty, np.float64),
         pass_rate=pass_rates.shares(),
         novelty=novelty,
