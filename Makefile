@@ -20,10 +20,9 @@ FETCH := $(BIN)/python examples/02_fetch_weights.py
 help:  ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.installed-core  ## learn the penguins, redraw some cells, judge some rows
-	@$(BIN)/python examples/01_inpaint_penguins.py
+demo: $(VENV)/.installed-core  ## add rows to 60 penguins, if they are shown to help
 	@$(FETCH) tabpfn-v1
-	@$(BIN)/python examples/03_judge_penguins.py
+	@$(ONE_THREAD) $(BIN)/python examples/04_augment_penguins.py
 
 test: check  ## run the checks and every quick test, doctest and README example
 	@$(FETCH) tabpfn-v1

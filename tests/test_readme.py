@@ -22,7 +22,9 @@ def test_the_examples_run_one_after_the_other(capsys, monkeypatch, tmp_path):
         exec(compile("\n" * lines_above + block, "README.md", "exec"), names)
 
     shown = capsys.readouterr().out
-    assert len(PYTHON_BLOCKS) == 3
+    assert len(PYTHON_BLOCKS) == 4
+    assert names["result"].verdict in shown
+    assert len(names["bigger"]) == 60 + len(names["result"].synthetic)
     assert "bill_length_mm" in shown
     assert "('Adelie', 'Chinstrap', 'Gentoo')" in shown
     assert (names["filled"].missing == 0).all()
