@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 
 from tabtap.api.choices import (
     choose_judge,
     choose_metric,
+    choose_mixture,
     choose_referee,
     choose_rules,
     group_codes,
     n_jobs_of,
+    task_of,
 )
+from tabtap.api.containers import unwrap
 from tabtap.api.narrator import Narrator
 from tabtap.api.presets import Preset, preset_named
 from tabtap.api.run import Terms, run
@@ -36,7 +39,7 @@ from tabtap.table.table import Table
 from tabtap.table.targets import TaskChoice
 
 
-class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
+class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
     """Adds rows to a small training table only where they are shown to help.
 
     Parameters
@@ -86,6 +89,8 @@ class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
     ----------
     result_ : AugmentResult
         Verdict, rows, provenance and certificates of the last call.
+    n_features_in_, feature_names_in_
+        Columns of the features, and their names where they are strings.
     sample_indices_ : array of shape (n_rows,)
         Real row of each row returned: itself, or the parent of a synthetic row.
 
@@ -166,12 +171,13 @@ class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
         UserInputError
             If a setting cannot be used.
         """
-        self.fit_table(X, y=y)
-        return self.result_.augmented()
+        (frame, target), wrap = unwrap(X, y)
+        self.fit_table(frame, y=target)
+        return wrap(self.result_.augmented())
 
     def fit(self, X: Any, y: Any) -> TabularAugmenter:  # noqa: ANN401
         """Run, and keep the result; ``fit_resample`` also returns the rows."""
-        self.fit_table(X, y=y)
+        self.fit_resample(X, y)
         return self
 
     def fit_table(
@@ -213,10 +219,18 @@ class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
             index=getattr(frame, "index", None),
         )
         self.result_ = run(request, terms)
+        self._remember_features(real)
         self.sample_indices_ = np.concatenate(
             [np.arange(len(real)), self.result_.parent_indices]
         )
         return self.result_
+
+    def _remember_features(self, real: Table) -> None:
+        names = [column.name for column in real.schema.features]
+        self.n_features_in_ = len(names)
+        self.__dict__.pop("feature_names_in_", None)
+        if all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.asarray(names, dtype=object)
 
     @property
     def _groups_are_a_column(self) -> bool:
@@ -251,7 +265,7 @@ class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
             config = replace(config, commit=commit)
         diffusion = replace(preset.diffusion, device=self.device)
         preset = replace(preset, augment=config, diffusion=diffusion)
-        task = _task(real)
+        task = task_of(real)
         judging: Any = {
             "license_policy": self.license_policy,
             "n_jobs": n_jobs_of(self.n_jobs),
@@ -270,27 +284,6 @@ class TabularAugmenter(BaseEstimator):  # type: ignore[misc]
             metric=choose_metric(self.scoring),
             rules=rules,
             groups=groups,
-            mixture=_mixture(self.mixture, real),
+            mixture=choose_mixture(self.mixture, real),
             carried=(self.groups,) if self._groups_are_a_column else (),
         )
-
-
-def _task(real: Table) -> Any:  # noqa: ANN401
-    target = real.schema.target
-    if target is None:
-        raise bad_setting("y", None, "be the target of the rows", "Pass y or target=.")
-    return target.task
-
-
-def _mixture(mixture: Any, real: Table) -> Any:  # noqa: ANN401
-    """Return wanted shares by class code where the user gave them by label."""
-    target = real.schema.target
-    if not isinstance(mixture, dict) or target is None:
-        return mixture
-    if target.task != "classification":
-        return mixture
-    levels = list(target.column.levels)
-    if unknown := [label for label in mixture if label not in levels]:
-        must = f"name classes of the target: {', '.join(map(repr, levels))}"
-        raise bad_setting("mixture", unknown[0], must, "Leave it out.")
-    return {levels.index(label): share for label, share in mixture.items()}

@@ -20,6 +20,7 @@ from tabtap.evaluate.metric import Metric, metric_of
 from tabtap.evaluate.panel import PanelEvaluator, panel_learners
 from tabtap.gates import Rules
 from tabtap.table.schema import IntArray, Task
+from tabtap.table.table import Table
 
 
 def choose_judge(
@@ -94,3 +95,25 @@ def n_jobs_of(n_jobs: Any) -> int:  # noqa: ANN401
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int)):
         raise bad_setting("n_jobs", n_jobs, "be None or a whole number", "Try 1.")
     return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
+
+
+def task_of(real: Table) -> Task:
+    """Return what the table asks for; a table without a target asks for nothing."""
+    target = real.schema.target
+    if target is None:
+        raise bad_setting("y", None, "be the target of the rows", "Pass y or target=.")
+    return target.task
+
+
+def choose_mixture(mixture: Any, real: Table) -> Any:  # noqa: ANN401
+    """Return wanted shares by class code where the user gave them by label."""
+    target = real.schema.target
+    if not isinstance(mixture, dict) or target is None:
+        return mixture
+    if target.task != "classification":
+        return mixture
+    levels = list(target.column.levels)
+    if unknown := [label for label in mixture if label not in levels]:
+        must = f"name classes of the target: {', '.join(map(repr, levels))}"
+        raise bad_setting("mixture", unknown[0], must, "Leave it out.")
+    return {levels.index(label): share for label, share in mixture.items()}

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabtap.api.gatekeeper import Gates
 from tabtap.api.presets import Preset
 from tabtap.api.stopwatch import Stopwatch
 from tabtap.config import AugmentConfig
@@ -22,7 +21,7 @@ from tabtap.evaluate.choose import ChosenEvaluator
 from tabtap.evaluate.metric import Metric
 from tabtap.evaluate.referee import FoldReferee
 from tabtap.evaluate.utility import FoldUtility
-from tabtap.gates import Rules, standard_gates
+from tabtap.gates import Gates, Rules, standard_gates
 from tabtap.loop import (
     CrossfitCommitment,
     PaperCommitment,

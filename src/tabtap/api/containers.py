@@ -1,0 +1,53 @@
+"""Lists, frames of one column and upright targets, as scikit-learn's users pass them.
+
+Reads from: errors.  Read by: api.augmenter.
+
+What ``tabtap.table`` reads is a frame or an array, and a one-dimensional target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from tabtap.errors import UserInputError
+
+Given = tuple[Any, Any]
+"""Features and target."""
+
+
+def unwrap(X: Any, y: Any) -> tuple[Given, Callable[[Given], Given]]:  # noqa: ANN401
+    """Return what can be read, and how to give results the form of what was passed."""
+    if sparse.issparse(X):
+        raise UserInputError(
+            "X is a sparse matrix, but rows are redrawn cell by cell. Pass a frame, or "
+            "X.toarray()."
+        )
+    frame, wrap_frame = _features(X)
+    target, wrap_target = _target(y)
+    return (frame, target), lambda made: (wrap_frame(made[0]), wrap_target(made[1]))
+
+
+def _features(X: Any) -> tuple[Any, Callable[[Any], Any]]:  # noqa: ANN401
+    if isinstance(X, (list, tuple)):
+        return np.asarray(X), lambda made: made.tolist()
+    return X, _as_it_is
+
+
+def _target(y: Any) -> tuple[Any, Callable[[Any], Any]]:  # noqa: ANN401
+    if isinstance(y, (list, tuple)):
+        return np.asarray(y), lambda made: np.asarray(made).tolist()
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        column = y.columns[0]
+        return y[column], lambda made: pd.DataFrame({column: made})
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        return y.ravel(), _as_it_is
+    return y, _as_it_is
+
+
+def _as_it_is(made: Any) -> Any:  # noqa: ANN401
+    return made
