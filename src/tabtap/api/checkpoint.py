@@ -24,7 +24,7 @@ from tabtap.loop.digest import table_sha256
 from tabtap.loop.resume import load_progress, save_progress
 from tabtap.policy import FeedbackMemory, LearnedPolicy, PassRates
 from tabtap.policy.sensing import TableSensor
-from tabtap.stages import ActionPolicy, Critic, Sensor
+from tabtap.stages import ActionPolicy, Critic, Evaluator, Sensor
 
 _N_DIGITS = 16
 """Of the fingerprint, in file names."""
@@ -37,6 +37,9 @@ class Checkpoint:
     folder: Path | None
     request: Request
     lineages: Lineages
+
+    budget: int | str
+    """Part of what a run is: its last window is cut to the budget."""
 
     def stack(self) -> BackboneStack:
         """Return the backbones of this run: kept ones, or newly learned and kept."""
@@ -69,10 +72,9 @@ class Checkpoint:
         decides = {
             **self._learned_from(),
             "augment": asdict(request.config),
-            "judges": [
-                request.evaluator.evaluator.name,
-                request.referee.evaluator.name,
-            ],
+            "budget": self.budget,
+            "evaluator": _described(request.evaluator.evaluator),
+            "referee": _described(request.referee.evaluator),
             "metric": request.metric.name,
             "mixture": repr(request.mixture),
             "rules": [rule.name for rule in rules],
@@ -96,6 +98,11 @@ class Checkpoint:
         text = json.dumps(decides, sort_keys=True).encode()
         digest = hashlib.sha256(text).hexdigest()[:_N_DIGITS]
         return self.folder / f"{what}-{digest}.tap"
+
+
+def _described(judge: Evaluator) -> str:
+    """Return a judge's name, and a learner's settings with it."""
+    return f"{judge.name} {getattr(judge, 'estimator', '')!r}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

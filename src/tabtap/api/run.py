@@ -48,7 +48,7 @@ def run(request: Request, terms: Terms) -> AugmentResult:
         return _result(request, terms, lineages, outcome, watch)
     n_members = len(lineages.members)
     terms.narrator.say(f"learning {len(request.real)} rows, {n_members} backbone(s)")
-    kept = Checkpoint(terms.checkpoint, request, lineages)
+    kept = Checkpoint(terms.checkpoint, request, lineages, terms.budget)
     with watch.running("backbones"):
         stack = kept.stack()
     scene = make_scene(request, lineages, stack, watch)
