@@ -15,13 +15,12 @@ import numpy as np
 from study_cell import Ground, paper_preset
 from usefulness import all_redrawn
 
-from tabtap.api.gatekeeper import Gates
 from tabtap.api.wiring import lineages_of
 from tabtap.diffusion import Backbone
 from tabtap.domain import Candidates, GateContext, Template
 from tabtap.domain.lineages import WHOLE
 from tabtap.evaluate.utility import FoldUtility
-from tabtap.gates import standard_gates
+from tabtap.gates import Gates, standard_gates
 from tabtap.proposal import (
     choose_anchors,
     draw_masks,
