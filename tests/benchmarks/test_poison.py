@@ -73,8 +73,9 @@ def test_labels_are_shuffled_as_targets_are(birds):
 
 @pytest.mark.usefixtures("few_rows")
 def test_every_pool_is_offered_alone_to_both_rules(ground, monkeypatch):
+    linear = {"classification": "holdout", "regression": "holdout"}
     presets = {
-        name: replace(preset, evaluator="holdout")
+        name: replace(preset, evaluators=linear)
         for name, preset in poison.PROTOCOLS.items()
     }
     monkeypatch.setattr(poison, "PROTOCOLS", presets)

@@ -19,7 +19,7 @@ BRIEF = Preset(
         policy=PolicyConfig(updates_per_step=0),
         commit=CommitConfig(window_length=1, patience=2),
     ),
-    evaluator="holdout",
+    evaluators={"classification": "holdout", "regression": "holdout"},
 )
 
 

@@ -7,6 +7,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from tabtap.domain import ClassPrediction, ValuePrediction
 from tabtap.evaluate import panel
 from tabtap.evaluate.panel import PanelEvaluator, PanelPrediction, panel_learners
+from tabtap.table.table import concat
 
 MEMBERS = ["linear", "neighbors", "forest", "boosting"]
 
@@ -64,14 +65,24 @@ def test_scikit_learn_boosts_where_lightgbm_is_not_installed(monkeypatch):
 
 
 @pytest.mark.parametrize("has_lightgbm", [True, False])
-def test_the_booster_splits_on_few_rows(build_table, monkeypatch, has_lightgbm):
+@pytest.mark.parametrize(
+    ("n_rows", "n_copies", "least", "most"),
+    [(36, 1, 0.5, 0.5), (40, 1, 0.9, 1.0), (36, 2, 0.9, 1.0)],
+    ids=["cannot split 36 rows", "splits 40", "copies of the 36 revive it"],
+)
+def test_the_booster_has_the_leaves_of_those_that_people_train(
+    build_table, monkeypatch, has_lightgbm, n_rows, n_copies, least, most
+):
     if has_lightgbm:
         pytest.importorskip("lightgbm")
     spec = importlib.util.find_spec("sklearn") if has_lightgbm else None
     monkeypatch.setattr(panel, "find_spec", lambda _: spec)
-    label = np.arange(20) % 2
-    table = build_table(label, label + np.linspace(0.0, 0.1, 20))
+    label = np.arange(n_rows) % 2
+    table = build_table(label, label + np.linspace(0.0, 0.1, n_rows))
+    context = concat([table] * n_copies)
 
-    prediction = PanelEvaluator().predict([table], [table])[0]
+    prediction = PanelEvaluator().predict([context], [table])[0]
 
-    assert prediction.members["boosting"].of_label(table).min() > 0.9
+    found = prediction.members["boosting"].of_label(table)
+    assert found.min() >= least - 1e-6
+    assert found.max() <= most + 1e-6
