@@ -28,6 +28,7 @@ from tabtap.domain import (
 from tabtap.evaluate.asking import ask
 from tabtap.evaluate.focus import hardest_rows
 from tabtap.stages import Evaluator
+from tabtap.table.ancestry import ancestor_rows
 from tabtap.table.schema import FloatArray
 from tabtap.table.table import NO_ROW, Table, concat
 
@@ -95,11 +96,8 @@ class FoldUtility:
         """
         if not len(rows):
             return None
-        order = np.argsort(self.real.origin, kind="stable")
-        place = np.searchsorted(self.real.origin[order], rows.origin)
-        ancestor = order[np.minimum(place, len(order) - 1)]
-        known = self.real.origin[ancestor] == rows.origin
-        home = np.where(known, self.lineages.fold[ancestor], NO_ROW)
+        ancestor = ancestor_rows(self.real, rows)
+        home = np.where(ancestor == NO_ROW, NO_ROW, self.lineages.fold[ancestor])
         pairs, group = np.unique(
             np.stack([rows.unseen_fold, home]), axis=1, return_inverse=True
         )

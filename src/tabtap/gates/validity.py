@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabtap.domain import GateContext
+from tabtap.table.ancestry import ancestor_rows
 from tabtap.table.schema import BoolArray, Column, FloatArray, Kind
-from tabtap.table.table import Table
+from tabtap.table.table import NO_ROW, Table
 
 Ends = tuple[NDArray[Any], NDArray[Any]]
 
@@ -136,10 +137,8 @@ def _kept_cells(candidates: Table, real: Table) -> BoolArray:
     kept = np.zeros(candidates.missing.shape, dtype=np.bool_)
     if not len(real):
         return kept
-    order = np.argsort(real.origin, kind="stable")
-    found = np.searchsorted(real.origin[order], candidates.origin)
-    parent = order[np.minimum(found, len(real) - 1)]
-    known = (candidates.origin >= 0) & (real.origin[parent] == candidates.origin)
+    parent = ancestor_rows(real, candidates)
+    known = parent != NO_ROW
     for place in candidates.schema.numeric:
         same = candidates.cells[place] == real.cells[place][parent]
         kept[:, place] = known & same & (real.missing[parent, place] == 0)

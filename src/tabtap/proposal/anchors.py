@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from tabtap.domain import Lineages
+from tabtap.table.ancestry import ancestor_rows
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import NO_ROW, Table, concat
 
@@ -31,6 +32,9 @@ class AnchorPool:
     condition: IntArray
     """Shape (n_rows,): class code or target bin."""
 
+    ancestor: IntArray
+    """Shape (n_rows,): number of the real row each descends from, -1 for none."""
+
     lineages: Lineages
 
     @classmethod
@@ -39,9 +43,10 @@ class AnchorPool:
     ) -> AnchorPool:
         """Build the pool from ``hardness`` of the real rows."""
         rows = concat([real, committed])
-        passed_on = _inherited(real, committed, hardness, lineages)
+        ancestor = ancestor_rows(real, rows)
+        passed_on = _inherited(committed, ancestor[len(real) :], hardness, lineages)
         harder = np.concatenate([hardness, passed_on])
-        return cls(rows, harder, rows.condition, lineages)
+        return cls(rows, harder, rows.condition, ancestor, lineages)
 
     def eligible(self, member: int, target: int) -> IntArray:
         """Return the numbers of a target's rows that a lineage may start from."""
@@ -56,8 +61,7 @@ class AnchorPool:
         Shape (n_anchors, n_features).  All false for a real row; true all along for a
         committed one without an ancestor.
         """
-        origin = self.rows.origin
-        ancestor = _places(origin[: len(self.lineages.fold)], origin[anchors])
+        ancestor = self.ancestor[anchors]
         now, then = self.rows.take(anchors), self.rows.take(ancestor)
         differs = now.missing != then.missing
         for place, (new, old) in enumerate(zip(now.cells, then.cells, strict=True)):
@@ -124,10 +128,9 @@ def _spread(chance: FloatArray, n_draws: int, rng: np.random.Generator) -> IntAr
 
 
 def _inherited(
-    real: Table, committed: Table, hardness: FloatArray, lineages: Lineages
+    committed: Table, ancestor: IntArray, hardness: FloatArray, lineages: Lineages
 ) -> FloatArray:
     """Return the hardness of committed rows: their ancestor's, or the usual one."""
-    ancestor = _places(real.origin, committed.origin)
     orphan = ancestor == NO_ROW
     passed_on = np.where(orphan, np.nan, hardness[ancestor])
     for member in lineages.members:
@@ -136,11 +139,3 @@ def _inherited(
         if len(known):
             passed_on[orphan & (committed.unseen_fold == member)] = known.mean()
     return passed_on
-
-
-def _places(origins: IntArray, wanted: IntArray) -> IntArray:
-    """Return where each origin stands: the real table may be part of a larger one."""
-    order = np.argsort(origins, kind="stable")
-    place = np.searchsorted(origins[order], wanted)
-    place = order[np.minimum(place, len(origins) - 1)]
-    return np.where(origins[place] == wanted, place, NO_ROW)
