@@ -137,6 +137,15 @@ def test_a_missing_folder_is_named(tmp_path, parcel):
         write_archive(parcel, tmp_path / "nowhere" / "p", **KIND)
 
 
-def test_a_missing_file_is_python_s_own_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_archive(tmp_path / "p", **KIND)
+def test_a_missing_file_is_named_with_the_way_out(tmp_path, parcel):
+    write_archive(parcel, tmp_path / "p", **KIND)
+
+    for path in (tmp_path / "q", tmp_path / "no" / "p", tmp_path / "p" / "q"):
+        with pytest.raises(FileFormatError, match=r"no file .*\. Check") as caught:
+            read_archive(path, **KIND)
+        assert repr(str(path)) in str(caught.value)
+
+
+def test_a_folder_is_told_from_a_file(tmp_path):
+    with pytest.raises(FileFormatError, match=r"is a folder\. Pass the path of a file"):
+        read_archive(tmp_path, **KIND)

@@ -1,6 +1,6 @@
 """One file of arrays and JSON, whole or not there, and checked when it is read.
 
-Reads from: errors.  Read by: diffusion, loop, result.
+Reads from: errors.  Read by: diffusion, loop, result, api.
 
 The file is a safetensors file; the JSON is the one entry of its metadata, so that
 equal content gives equal bytes.  A checksum covers arrays and JSON alike.  Nothing in
@@ -29,7 +29,10 @@ _LENGTH_BYTES = 8
 """A safetensors file begins with the length of its header."""
 
 _WAY_OUT = "Restore it from a copy, or make and save it anew."
-_DAMAGE = (SafetensorError, KeyError, TypeError, ValueError, AttributeError)
+_UNREADABLE = (SafetensorError, KeyError, TypeError, ValueError, AttributeError)
+
+DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+"""What goes wrong where the content of a file is taken for what it is not."""
 
 
 class Archive(NamedTuple):
@@ -77,10 +80,33 @@ def read_archive(path: str | Path, *, name: str, version: int) -> Archive:
     Raises
     ------
     FileFormatError
-        If the file is damaged, of another program, or of a newer version.
+        If there is no such file, or it is damaged, of another program, or of a newer
+        version.
+    """
+    return unpack_archive(file_content(path), path, name=name, version=version)
+
+
+def file_content(path: str | Path) -> bytes:
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    FileFormatError
+        If there is no such file, or it is a folder.
     """
     path = Path(path)
-    return unpack_archive(path.read_bytes(), path, name=name, version=version)
+    # Asked first: reading a folder is another error on another system.
+    if path.is_dir():
+        raise FileFormatError(
+            f"{str(path)!r} is a folder. Pass the path of a file in it that was "
+            "written by save."
+        )
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileFormatError(
+            f"There is no file {str(path)!r}. Check the path, or make and save it anew."
+        ) from error
 
 
 def unpack_archive(
@@ -103,7 +129,7 @@ def unpack_archive(
     try:
         archive = Archive(load(content), header["about"])
         intact = header["sha256"] == _checksum(archive)
-    except _DAMAGE as error:
+    except _UNREADABLE as error:
         raise damaged(path, "its content cannot be read") from error
     if not intact:
         raise damaged(path, "its checksum is not that of its content")
@@ -130,7 +156,7 @@ def _header(content: bytes, path: str | Path, name: str) -> Mapping[str, Any]:
         header = json.loads(outer["__metadata__"][_KEY])
         known = header["format"] == name
     # A header that is nested too deeply is not ours either.
-    except (*_DAMAGE, RecursionError):
+    except (*_UNREADABLE, RecursionError):
         header, known = {}, False
     if not known:
         raise foreign(path, name)

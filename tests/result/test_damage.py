@@ -150,6 +150,8 @@ def test_a_readable_copy_that_was_changed_is_noticed(saved):
         load_result(saved)
 
 
-def test_a_missing_file_is_python_s_own_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
+def test_a_missing_file_and_a_folder_are_named_with_the_way_out(tmp_path):
+    with pytest.raises(FileFormatError, match=r"There is no file .*\. Check the path"):
         load_result(tmp_path / "r")
+    with pytest.raises(FileFormatError, match=r"is a folder\. Pass the path of a file"):
+        load_result(tmp_path)

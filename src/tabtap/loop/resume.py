@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tabtap.archive import Archive, damaged, read_archive, write_archive
+from tabtap.archive import DAMAGE, Archive, damaged, read_archive, write_archive
 from tabtap.domain import RefereeScores, Standing
 from tabtap.domain.written_records import (
     certificate_from_json,
@@ -44,8 +44,6 @@ from tabtap.stages import ActionPolicy, Critic, Sensor
 FORMAT_NAME = "tabtap-progress"
 FORMAT_VERSION = 1
 """Raised whenever an older reader would misread what is written."""
-
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 class Memory(Protocol):
@@ -146,7 +144,7 @@ def load_progress(
         return _progress(archive, scene, memory)
     except FileFormatError:
         raise
-    except (*_DAMAGE, UserInputError) as error:
+    except (*DAMAGE, UserInputError) as error:
         found = f"it holds what no run has ({type(error).__name__}: {error})"
         raise damaged(path, found) from error
 

@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tabtap.archive import Archive, damaged, foreign, unpack_archive
+from tabtap.archive import (
+    DAMAGE,
+    Archive,
+    damaged,
+    file_content,
+    foreign,
+    unpack_archive,
+)
 from tabtap.domain.written_records import certificate_from_json, steps_from_saved
 from tabtap.domain.written_rows import (
     candidates_from_arrays,
@@ -30,7 +37,6 @@ from tabtap.result.labels import index_from_json
 from tabtap.result.result import AugmentResult
 from tabtap.result.tables import groups_from_json, whole_schema_from_json
 
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError,
             NotImplementedError, KeyError, OSError)  # fmt: skip
 
@@ -52,7 +58,8 @@ def load_result(path: str | Path) -> AugmentResult:
     Raises
     ------
     FileFormatError
-        If the file is damaged, of another program, or of a newer version.
+        If there is no such file, or it is damaged, of another program, or of a newer
+        version.
 
     Examples
     --------
@@ -83,13 +90,13 @@ def load_result(path: str | Path) -> AugmentResult:
         return _result(archive)
     except FileFormatError as error:
         raise damaged(path, str(error).rstrip(".")) from error
-    except (*_DAMAGE, UserInputError) as error:
+    except (*DAMAGE, UserInputError) as error:
         found = f"it holds what no result has ({type(error).__name__}: {error})"
         raise damaged(path, found) from error
 
 
 def _members(path: Path) -> dict[str, bytes]:
-    content = path.read_bytes()
+    content = file_content(path)
     try:
         with zipfile.ZipFile(BytesIO(content)) as file:
             names = file.namelist()
