@@ -1,12 +1,10 @@
-import json
-
 import numpy as np
 import pytest
 
 from tabtap.config import AugmentConfig, GateConfig
 from tabtap.domain import Candidates, ClassPrediction, GateContext
 from tabtap.errors import UserInputError
-from tabtap.gates import Gates, NewRow, Rules, Waterfall, admit, standard_gates
+from tabtap.gates import Gates, NewRow, Rules, admit, standard_gates
 from tabtap.stages import Gatekeeper
 
 
@@ -207,15 +205,3 @@ def test_the_keeper_admits_what_its_gates_admit(make_table):
 
     assert admission.refused == {"above 4": 5}
     assert len(admission.admitted) == 5
-
-
-def test_a_waterfall_adds_up_and_survives_json():
-    first = Waterfall(16, {"types": 1, "range": 3})
-    second = Waterfall(16, {"range": 2, "mine": 4})
-
-    total = sum([first, second], start=Waterfall())
-
-    assert total.refused == {"types": 1, "range": 5, "mine": 4}
-    assert (total.proposed, total.admitted) == (32, 22)
-    assert Waterfall.from_dict(json.loads(json.dumps(total.to_dict()))) == total
-    assert total.to_dict()["admitted"] == 22

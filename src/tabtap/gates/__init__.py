@@ -1,6 +1,6 @@
 """The gates: which candidate rows are refused, why, and how many.
 
-Reads from: errors, config, domain, stages, table.  Read by: loop, api, cli.
+Reads from: errors, config, domain, stages, table.  Read by: api, cli.
 
 A gate judges each row by itself; see ``stages.Gate``.  A gate of your own is a class
 with a ``name`` and a method ``passes``.
@@ -11,7 +11,6 @@ from tabtap.gates.diversity import NewRow
 from tabtap.gates.plausibility import Plausible
 from tabtap.gates.rules import BrokenRule, RuleReport, Rules
 from tabtap.gates.validity import InRange, ValidTypes
-from tabtap.gates.waterfall import Waterfall
 
 __all__ = [
     "BrokenRule",
@@ -22,7 +21,6 @@ __all__ = [
     "RuleReport",
     "Rules",
     "ValidTypes",
-    "Waterfall",
     "admit",
     "standard_gates",
 ]

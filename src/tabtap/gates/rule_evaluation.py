@@ -1,7 +1,7 @@
 """What a rule says of each row, found by walking its tree over whole columns.
 
-Reads from: gates.rule_text, gates.rule_errors, gates.rule_values, table.
-Read by: gates.rules.
+Reads from: gates.rule_comparison, rule_errors, rule_text, rule_values, table.
+Read by: gates.rule_forms, gates.rules.
 
 Logic has three values.  A comparison with a hole is neither true nor false but not
 known, and only what is certainly false breaks a rule: a row breaks it if it would
