@@ -103,7 +103,7 @@ def _offered(
     request = ground.request(PROTOCOLS[protocol])
     lineages, real = lineages_of(request), ground.real
     scene = make_scene(request, lineages, ground.members(lineages), Stopwatch())
-    standing, baseline = scene.stages.commitment.opened(), _unasked(real)
+    standing, baseline = Standing(), _unasked(real)
     if not lineages.crossfit:
         baseline = scene.stages.utility.baseline(real.empty())
     for name, pool in _pools(ground, lineages, protocol):

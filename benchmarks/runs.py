@@ -43,10 +43,6 @@ class WatchedCommitment:
     inner: Commitment
     seen: list[tuple[Trial, Certificate]] = field(default_factory=list)
 
-    def opened(self) -> Standing:
-        """Return what the first pool is compared with."""
-        return self.inner.opened()
-
     def check(self, trial: Trial) -> tuple[Certificate, Standing]:
         """Let the commitment decide, and remember."""
         certificate, standing = self.inner.check(trial)

@@ -32,6 +32,14 @@ class EvaluatorError(TapError):
     """An evaluator or a referee failed, or answered what cannot be used."""
 
 
+class RunInterrupted(KeyboardInterrupt):
+    """A run was interrupted; what it had committed until then is in ``result``."""
+
+    def __init__(self, message: str, result: object) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class TapWarning(UserWarning):
     """Root of every warning: the run goes on with a result the user may not want."""
 

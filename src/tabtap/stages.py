@@ -188,9 +188,6 @@ class Referee(Protocol):
 class Commitment(Protocol):
     """Decides whether a pool enters the training table."""
 
-    def opened(self) -> Standing:
-        """Return what the first pool is compared with."""
-
     def check(self, trial: Trial) -> tuple[Certificate, Standing]:
         """Return the decision, and what the next pool is compared with."""
 

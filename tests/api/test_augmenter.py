@@ -133,6 +133,7 @@ def test_sample_indices_lead_from_every_row_to_a_real_one(tiny, helpful, patient
         ({"scoring": "beauty"}, "scoring"),
         ({"random_state": "seven"}, "random_state"),
         ({"time_budget": 0}, "time_budget"),
+        ({"time_budget": "x"}, "time_budget"),
         ({"confidence": 1.5}, "confidence"),
         ({"mixture": {"maybe": 1.0}}, "mixture"),
         ({"n_jobs": "all"}, "n_jobs"),
@@ -167,3 +168,47 @@ def test_pandas_rows_with_other_labels_stay_aligned(tiny, helpful, patients):
 
     assert X_more.index.equals(y_more.index)
     assert pd.Index(X.index).isin(X_more.index).all()
+
+
+def test_the_target_keeps_its_own_row_labels(tiny, helpful, patients):
+    X, y, _ = patients
+    numbered = y.reset_index(drop=True)
+    array = X[["age", "dose"]].fillna(0.0).to_numpy()
+
+    _, beside_frame = make(tiny, helpful).fit_resample(X, numbered)
+    _, beside_array = make(tiny, helpful).fit_resample(array, y)
+
+    assert beside_frame.index.tolist() == list(range(len(X) + 20))
+    assert beside_array.index[: len(y)].equals(y.index)
+
+
+def test_lists_of_numbers_and_words_come_back_as_they_were(tiny, helpful, patients):
+    X, y, _ = patients
+    rows = X[["age", "clinic"]].astype(object).to_numpy().tolist()
+
+    more, labels = make(tiny, helpful, budget=8).fit_resample(rows, y.tolist())
+
+    assert more[: len(rows)] == rows
+    assert labels[: len(y)] == y.tolist()
+    assert {row[1] for row in more[len(rows) :]} <= {"north", "south"}
+
+
+def test_numpy_s_whole_numbers_are_whole_numbers(tiny, helpful, patients):
+    X, y, _ = patients
+
+    X_more, _ = make(tiny, helpful, budget=np.int64(5)).fit_resample(X, y)
+
+    assert len(X_more) == len(X) + 5
+
+
+def test_verbose_tells_of_learning_windows_and_time_left(
+    tiny, harmful, patients, capsys
+):
+    X, y, _ = patients
+
+    make(tiny, harmful, verbose=1).fit_resample(X, y)
+
+    told = capsys.readouterr().err
+    assert "learned" in told
+    assert "window 1 refused" in told
+    assert "s to go" in told

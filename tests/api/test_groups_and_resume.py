@@ -3,6 +3,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from tabtap.api import TabularAugmenter
+from tabtap.errors import RuleBrokenWarning, RunInterrupted, UserInputError
 
 
 class StopAfter:
@@ -33,7 +34,7 @@ def test_an_interrupted_run_resumes_with_the_same_result(
     whole = make(tiny, helpful).fit_resample(X, y)[0]
     augmenter = make(tiny, helpful, checkpoint=tmp_path)
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(RunInterrupted, match=f"after {n_windows} windows"):
         augmenter.fit_table(X, y=y, observer=StopAfter(n_windows))
     resumed = augmenter.fit_resample(X, y)[0]
 
@@ -87,3 +88,55 @@ def test_a_group_column_passes_from_parent_to_child(tiny, helpful, patients):
 
     parents = augmenter.sample_indices_
     assert (X_more["mouse"].to_numpy() == frame["mouse"].to_numpy()[parents]).all()
+
+
+def test_an_interrupt_leaves_what_was_committed_and_says_so(tiny, helpful, patients):
+    X, y, _ = patients
+    augmenter = make(tiny, helpful)
+
+    with pytest.raises(RunInterrupted, match="rows committed until then are in result"):
+        augmenter.fit_table(X, y=y, observer=StopAfter(1))
+
+    assert augmenter.result_.verdict == "augment"
+    assert "interrupted" in augmenter.result_.why
+
+
+def test_a_changed_rule_of_the_same_name_makes_another_run(
+    tiny, helpful, patients, tmp_path
+):
+    X, y, _ = patients
+    settings = {"checkpoint": tmp_path, "budget": 8}
+    loose = {"name": "grown up", "text": "age > 0"}
+    strict = {"name": "grown up", "text": "age > 30"}
+    make(tiny, helpful, rules=[loose], **settings).fit_resample(X, y)
+
+    with pytest.warns(RuleBrokenWarning):
+        made = make(tiny, helpful, rules=[strict], **settings).fit_resample(X, y)
+
+    assert (made[0]["age"].iloc[len(X) :] > 30).all()
+
+
+def test_a_kept_run_needs_a_seed_to_be_found_again(tiny, helpful, patients, tmp_path):
+    X, y, _ = patients
+    augmenter = make(tiny, helpful, checkpoint=tmp_path, random_state=None)
+
+    with pytest.raises(UserInputError, match="random_state"):
+        augmenter.fit_resample(X, y)
+
+
+def test_a_group_column_of_an_array_is_a_column(tiny, helpful, patients):
+    X, y, _ = patients
+    array = np.column_stack([X["age"], X["dose"].fillna(5.0), np.arange(40) // 4])
+
+    augmenter = make(tiny, helpful, groups=2)
+    augmenter.fit_resample(array, y.to_numpy())
+
+    assert augmenter.result_.groups[:40].tolist() == array[:, 2].tolist()
+
+
+@pytest.mark.parametrize("groups", ["stable", [0, 1], ("a", "b")])
+def test_groups_that_are_not_there_are_named(tiny, helpful, patients, groups):
+    X, y, _ = patients
+
+    with pytest.raises(UserInputError, match="groups"):
+        make(tiny, helpful, groups=groups).fit_resample(X, y)

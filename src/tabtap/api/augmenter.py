@@ -9,8 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
@@ -22,7 +23,10 @@ from tabtap.api.choices import (
     choose_referee,
     choose_rules,
     group_codes,
+    is_whole,
     n_jobs_of,
+    names_a_column,
+    read_groups,
     task_of,
 )
 from tabtap.api.containers import unwrap
@@ -31,7 +35,7 @@ from tabtap.api.presets import Preset, preset_named
 from tabtap.api.run import Terms, run
 from tabtap.api.seeds import seed_of
 from tabtap.api.wiring import Request
-from tabtap.errors import EvaluatorFallbackWarning, bad_setting
+from tabtap.errors import EvaluatorFallbackWarning, RunInterrupted, bad_setting
 from tabtap.result import AugmentResult
 from tabtap.table.frame import read_frame
 from tabtap.table.schema import IntArray
@@ -68,7 +72,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
     confidence : float, optional
         One-sided confidence of a commitment.  Default: the preset's.
     time_budget : float, optional
-        Seconds after which the run ends with what it has.
+        Seconds after which the run ends with what it has.  Learning the table counts
+        and is not cut short.
     checkpoint : path, optional
         Folder in which an interrupted run is kept; a run that finds its own state
         there goes on from it.
@@ -196,11 +201,10 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             Also kept as ``result_``.
         """
         self._check()
-        kinds = dict(self.kinds or {})
-        if self._groups_are_a_column:
-            kinds.setdefault(self.groups, "identifier")
+        self.__dict__.pop("result_", None)  # of another table
+        labels, kinds = read_groups(self.groups, frame, self.kinds)
         real = read_frame(frame, target, y=y, task=self.task, kinds=kinds)
-        groups = self._groups(frame, len(real))
+        groups = None if labels is None else group_codes(labels)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", EvaluatorFallbackWarning)
             request = self._request(real, groups)
@@ -210,15 +214,20 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             )
         narrator = Narrator(int(self.verbose))
         terms = Terms(
-            budget=self.budget,
+            budget="auto" if self.budget == "auto" else int(self.budget),
             time_budget=self.time_budget,
             observer=observer,
             narrator=narrator,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             notes=tuple(str(w.message) for w in caught),
             index=getattr(frame, "index", None),
+            group_labels=labels,
         )
-        self.result_ = run(request, terms)
+        try:
+            self.result_ = run(request, terms)
+        except RunInterrupted as interrupt:
+            self.result_ = cast("AugmentResult", interrupt.result)
+            raise
         self._remember_features(real)
         self.sample_indices_ = np.concatenate(
             [np.arange(len(real)), self.result_.parent_indices]
@@ -232,20 +241,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         if all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.asarray(names, dtype=object)
 
-    @property
-    def _groups_are_a_column(self) -> bool:
-        return isinstance(self.groups, Hashable) and self.groups is not None
-
-    def _groups(self, frame: Any, n_rows: int) -> IntArray | None:  # noqa: ANN401
-        if self.groups is None:
-            return None
-        if self._groups_are_a_column:
-            return group_codes(frame[self.groups], n_rows)
-        return group_codes(self.groups, n_rows)
-
     def _check(self) -> None:
-        whole = isinstance(self.budget, int) and not isinstance(self.budget, bool)
-        if self.budget != "auto" and not (whole and int(self.budget) >= 0):
+        whole = is_whole(self.budget) and int(self.budget) >= 0
+        if not whole and not (isinstance(self.budget, str) and self.budget == "auto"):
             must = "be a whole number from 0, or 'auto'"
             raise bad_setting("budget", self.budget, must, "Try 500.")
         if self.license_policy not in ("open", "any"):
@@ -253,9 +251,13 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             raise bad_setting(
                 "license_policy", self.license_policy, must, "Try 'open'."
             )
-        if self.time_budget is not None and not self.time_budget > 0:
+        seconds = self.time_budget
+        if seconds is not None and not (isinstance(seconds, Real) and seconds > 0):
             must = "be a positive number of seconds"
-            raise bad_setting("time_budget", self.time_budget, must, "Try 300.")
+            raise bad_setting("time_budget", seconds, must, "Try 300.")
+        if self.checkpoint is not None and self.random_state is None:
+            must = "be given with checkpoint=, or no run would find its own state"
+            raise bad_setting("random_state", None, must, "Try 0.")
 
     def _request(self, real: Table, groups: IntArray | None) -> Request:
         preset = preset_named(self.preset)
@@ -285,5 +287,5 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             rules=rules,
             groups=groups,
             mixture=choose_mixture(self.mixture, real),
-            carried=(self.groups,) if self._groups_are_a_column else (),
+            carried=(self.groups,) if names_a_column(self.groups, len(real)) else (),
         )

@@ -2,8 +2,8 @@
 
 Reads from: archive, diffusion, domain, loop, policy, api.wiring.  Read by: api.run.
 
-Files are named after everything that decides a run's result: rows, folds, settings,
-seed, judges, rules.  A folder may hold several runs; a run finds its own or none.
+Files are named after what decides a run's result: rows, folds, settings, seed, judges,
+rules; functions count by their code.  A folder may hold several runs.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import CodeType
 from typing import cast
 
 from tabtap.api.wiring import Request, fit_stack, fresh_start
 from tabtap.archive import Archive
 from tabtap.diffusion import BackboneStack
 from tabtap.diffusion.loading import load_stack
+from tabtap.diffusion.train import TrainingObserver
 from tabtap.domain import Lineages
+from tabtap.gates.rule_forms import Rule
 from tabtap.loop import Progress, Scene
 from tabtap.loop.digest import table_sha256
 from tabtap.loop.resume import load_progress, save_progress
@@ -41,13 +44,13 @@ class Checkpoint:
     budget: int | str
     """Part of what a run is: its last window is cut to the budget."""
 
-    def stack(self) -> BackboneStack:
+    def stack(self, observer: TrainingObserver | None = None) -> BackboneStack:
         """Return the backbones of this run: kept ones, or newly learned and kept."""
         path = self._path("backbones", self._learned_from())
         if path is None:
-            return fit_stack(self.request, self.lineages)
+            return fit_stack(self.request, self.lineages, observer)
         if not path.exists():
-            stack = fit_stack(self.request, self.lineages)
+            stack = fit_stack(self.request, self.lineages, observer)
             stack.save(path)
             return stack
         return load_stack(path, device=self.request.preset.diffusion.device)
@@ -63,8 +66,7 @@ class Checkpoint:
     def keep(self, scene: Scene, progress: Progress) -> None:
         """Write down where the run stands."""
         if (path := self._progress_path()) is not None:
-            memory = _Memory(fresh_start(self.request))
-            save_progress(progress, path, scene=scene, memory=memory)
+            save_progress(progress, path, scene=scene, memory=_Memory(progress))
 
     def _progress_path(self) -> Path | None:
         request = self.request
@@ -75,9 +77,9 @@ class Checkpoint:
             "budget": self.budget,
             "evaluator": _described(request.evaluator.evaluator),
             "referee": _described(request.referee.evaluator),
-            "metric": request.metric.name,
+            "metric": [request.metric.name, _code(request.metric.judge)],
             "mixture": repr(request.mixture),
-            "rules": [rule.name for rule in rules],
+            "rules": [_rule(rule) for rule in rules],
         }
         return self._path("progress", decides)
 
@@ -85,6 +87,7 @@ class Checkpoint:
         fold = self.lineages.fold.tobytes()
         return {
             "real": table_sha256(self.request.real),
+            "schema": repr(self.request.real.schema),
             "folds": hashlib.sha256(fold).hexdigest(),
             "crossfit": self.lineages.crossfit,
             "seed": self.request.seed,
@@ -103,6 +106,21 @@ class Checkpoint:
 def _described(judge: Evaluator) -> str:
     """Return a judge's name, and a learner's settings with it."""
     return f"{judge.name} {getattr(judge, 'estimator', '')!r}"
+
+
+def _rule(rule: Rule) -> list[str]:
+    """Return a rule's name and what it says; of a function, its code."""
+    return [rule.name, getattr(rule, "text", _code(getattr(rule, "function", None)))]
+
+
+def _code(function: object) -> str:
+    """Return what a function does, as far as it can be told without running it."""
+    code = getattr(function, "__code__", function)
+    if not isinstance(code, CodeType):
+        return repr(function)
+    cells = getattr(function, "__closure__", None) or ()
+    parts = [*code.co_consts, *(cell.cell_contents for cell in cells)]
+    return repr((code.co_code, code.co_names, [_code(part) for part in parts]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,13 +5,15 @@ Reads from: errors, evaluate, gates, table.  Read by: api.augmenter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 
 from tabtap.errors import UserInputError, bad_setting
 from tabtap.evaluate.choose import ChosenEvaluator, LicensePolicy, choose_evaluator
@@ -68,15 +70,47 @@ def choose_rules(rules: Any) -> Rules | None:  # noqa: ANN401
     return Rules.of(rules)
 
 
-def group_codes(groups: Any, n_rows: int) -> IntArray:  # noqa: ANN401
-    """Return a number for every row's group; a row without a group is one by itself."""
-    values = np.asarray(groups, dtype=object)
-    if values.shape != (n_rows,):
+def read_groups(
+    groups: Any,  # noqa: ANN401
+    frame: Any,  # noqa: ANN401
+    kinds: Mapping[Any, Any] | None,
+) -> tuple[NDArray[Any] | None, dict[Any, Any]]:
+    """Return whose row each row is, and kinds in which such a column is no feature.
+
+    Groups are the name of a column, or one label per row.
+    """
+    kinds = dict(kinds or {})
+    if groups is None:
+        return None, kinds
+    n_rows = len(frame)
+    labels = groups
+    if names_a_column(groups, n_rows):
+        columns = getattr(frame, "columns", range(np.shape(frame)[1]))
+        if groups not in columns:
+            must = "be one group per row, or the name of a column"
+            raise bad_setting("groups", groups, must, "Check its spelling.")
+        kinds.setdefault(groups, "identifier")
+        is_array = isinstance(frame, np.ndarray)
+        labels = frame[:, groups] if is_array else frame[groups]
+    labels = np.asarray(labels, dtype=object)
+    if labels.shape != (n_rows,):
         raise UserInputError(
-            f"groups has shape {values.shape}, the table {n_rows} rows. Pass one group "
+            f"groups has shape {labels.shape}, the table {n_rows} rows. Pass one group "
             "per row, or the name of the column that holds it."
         )
-    found, _ = pd.factorize(pd.Series(values), use_na_sentinel=True)
+    return labels, kinds
+
+
+def names_a_column(groups: Any, n_rows: int) -> bool:  # noqa: ANN401
+    """Tell the name of a column from one label per row."""
+    if isinstance(groups, tuple) and len(groups) == n_rows:
+        return False
+    return isinstance(groups, Hashable) and groups is not None
+
+
+def group_codes(labels: NDArray[Any]) -> IntArray:
+    """Return a number for every row's group; a row without a group is one by itself."""
+    found, _ = pd.factorize(pd.Series(labels), use_na_sentinel=True)
     alone = np.flatnonzero(found < 0)
     codes: IntArray = found.astype(np.int64)
     codes[alone] = codes.max(initial=-1) + 1 + np.arange(len(alone))
@@ -90,9 +124,14 @@ def group_codes(groups: Any, n_rows: int) -> IntArray:  # noqa: ANN401
     return codes
 
 
+def is_whole(number: object) -> bool:
+    """Tell a whole number, numpy's too, from anything else."""
+    return isinstance(number, Integral) and not isinstance(number, bool)
+
+
 def n_jobs_of(n_jobs: Any) -> int:  # noqa: ANN401
     """Return a number of processes: 1 for None, all cores for -1."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int)):
+    if n_jobs is not None and not is_whole(n_jobs):
         raise bad_setting("n_jobs", n_jobs, "be None or a whole number", "Try 1.")
     return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
 

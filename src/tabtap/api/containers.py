@@ -1,6 +1,6 @@
 """Lists, frames of one column and upright targets, as scikit-learn's users pass them.
 
-Reads from: errors.  Read by: api.augmenter.
+Reads from: errors, result.  Read by: api.augmenter.
 
 What ``tabtap.table`` reads is a frame or an array, and a one-dimensional target.
 """
@@ -15,6 +15,7 @@ import pandas as pd
 from scipy import sparse
 
 from tabtap.errors import UserInputError
+from tabtap.result.labels import continued
 
 Given = tuple[Any, Any]
 """Features and target."""
@@ -34,19 +35,33 @@ def unwrap(X: Any, y: Any) -> tuple[Given, Callable[[Given], Given]]:  # noqa: A
 
 def _features(X: Any) -> tuple[Any, Callable[[Any], Any]]:  # noqa: ANN401
     if isinstance(X, (list, tuple)):
-        return np.asarray(X), lambda made: made.tolist()
+        # As a frame: an array would make text of numbers beside words.
+        rows = list(X)
+        frame = pd.DataFrame(rows)
+        return frame, lambda made: rows + made.iloc[len(rows) :].to_numpy().tolist()
     return X, _as_it_is
 
 
 def _target(y: Any) -> tuple[Any, Callable[[Any], Any]]:  # noqa: ANN401
     if isinstance(y, (list, tuple)):
-        return np.asarray(y), lambda made: np.asarray(made).tolist()
+        return np.asarray(y), lambda made: list(y) + np.asarray(made)[len(y) :].tolist()
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         column = y.columns[0]
-        return y[column], lambda made: pd.DataFrame({column: made})
+        series, wrap = _target(y[column])
+        return series, lambda made: pd.DataFrame({column: wrap(made)})
+    if isinstance(y, pd.Series):
+        return y, lambda made: _with_labels(made, y.index)
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         return y.ravel(), _as_it_is
     return y, _as_it_is
+
+
+def _with_labels(made: Any, index: pd.Index) -> pd.Series:  # noqa: ANN401
+    """Return a target under its own labels, whatever those of the features are."""
+    labels = continued(index, len(made) - len(index))
+    if isinstance(made, pd.Series):
+        return made.set_axis(labels)
+    return pd.Series(made, index=labels)
 
 
 def _as_it_is(made: Any) -> Any:  # noqa: ANN401

@@ -1,6 +1,6 @@
-"""Progress for people who set verbose: one line a window on the error stream.
+"""Progress for people who set verbose, in lines on the error stream.
 
-Reads from: domain.  Read by: api.augmenter.
+Reads from: diffusion, domain.  Read by: api.augmenter, api.run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tabtap.diffusion.train import TrainingProgress
 from tabtap.domain import StepRecord, WindowRecord
+
+_TOLD_EVERY = 20
+"""Steps of training between two tellings."""
 
 
 def _write(line: str) -> None:
@@ -28,6 +32,14 @@ class Narrator:
         """Write a line if anything is to be said at all."""
         if self.verbose:
             self.write(f"[tabtap] {line}")
+
+    def on_training(self, progress: TrainingProgress) -> None:
+        """Say how far the training is, at every quarter."""
+        share = progress.step / progress.n_steps
+        before = (progress.step - _TOLD_EVERY) / progress.n_steps
+        if int(4 * share) > int(4 * before):
+            left = f"{progress.seconds_left:.0f} s to go"
+            self.say(f"learned {share:.0%} of the steps, at most {left}")
 
     def on_step(self, record: StepRecord) -> None:
         """One action was taken and judged."""
@@ -52,8 +64,4 @@ class Narrator:
 
 
 def _left(record: WindowRecord) -> str:
-    """Return how long the rest may take, as the rows so far took."""
-    if not 0 < record.n_committed < record.budget:
-        return ""
-    pace = record.seconds / record.n_committed
-    return f", about {pace * (record.budget - record.n_committed):.0f} s to go"
+    return f", at most {record.seconds_left:.0f} s to go" if record.seconds_left else ""

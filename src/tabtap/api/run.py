@@ -1,6 +1,7 @@
 """One run from a request to a result, which can be interrupted and taken up again.
 
-Reads from: domain, loop, result, stages, api.narrator, stopwatch, wiring.
+Reads from: domain, errors, evaluate, loop, result, stages, api.checkpoint, narrator,
+stopwatch, wiring.
 Read by: api.augmenter.
 """
 
@@ -8,16 +9,19 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
+from numpy.typing import NDArray
 
 from tabtap.api.checkpoint import Checkpoint
 from tabtap.api.narrator import Narrator
 from tabtap.api.stopwatch import Stopwatch
 from tabtap.api.wiring import Request, fresh_start, lineages_of, make_scene
 from tabtap.domain import Lineages, StepRecord, WindowRecord
-from tabtap.loop import Limits, Outcome, Stop, augment
+from tabtap.errors import RunInterrupted
+from tabtap.evaluate.checkpoints import CHECKPOINTS
+from tabtap.loop import Limits, Outcome, Progress, Stop, augment
 from tabtap.result import AugmentResult, RunAbout, installed_versions
 from tabtap.stages import Observer
 
@@ -38,6 +42,9 @@ class Terms:
     index: pd.Index | None = None
     """Labels of the real rows, if they came in pandas."""
 
+    group_labels: NDArray[Any] | None = None
+    """Whose row each real row is, in the user's words."""
+
 
 def run(request: Request, terms: Terms) -> AugmentResult:
     """Learn the table, run the loop, and say what came of it."""
@@ -50,21 +57,40 @@ def run(request: Request, terms: Terms) -> AugmentResult:
     terms.narrator.say(f"learning {len(request.real)} rows, {n_members} backbone(s)")
     kept = Checkpoint(terms.checkpoint, request, lineages, terms.budget)
     with watch.running("backbones"):
-        stack = kept.stack()
+        stack = kept.stack(terms.narrator)
     scene = make_scene(request, lineages, stack, watch)
     progress = kept.progress(scene)
     # What learning the table took counts against the time budget as well.
     learning = watch.seconds["backbones"]
     progress = replace(progress, seconds=progress.seconds or learning)
-    outcome = augment(
-        scene,
-        progress,
-        _limits(terms),
-        observer=_Both(terms.narrator, terms.observer),
-        keep=lambda progress: kept.keep(scene, progress),
-    )
+    latest = [progress]
+
+    def keep(progress: Progress) -> None:
+        latest[:] = [progress]
+        kept.keep(scene, progress)
+
+    watcher = _Both(terms.narrator, terms.observer)
+    try:
+        limits = _limits(terms)
+        outcome = augment(scene, progress, limits, observer=watcher, keep=keep)
+    except KeyboardInterrupt as interrupt:
+        outcome = Outcome(latest[0], Stop.INTERRUPT)
+        result = _result(request, terms, lineages, outcome, watch)
+        raise RunInterrupted(_farewell(result, terms), result) from interrupt
     terms.narrator.say(outcome.stop.value)
     return _result(request, terms, lineages, outcome, watch)
+
+
+def _farewell(result: AugmentResult, terms: Terms) -> str:
+    kept = "Nothing was committed yet."
+    if n_rows := len(result.delivered):
+        kept = f"The {n_rows} rows committed until then are in result_."
+    if terms.checkpoint is None:
+        again = "With checkpoint= a later call can go on from there."
+    else:
+        again = f"The same call goes on from {str(terms.checkpoint)!r}."
+    n_windows = len(result.certificates)
+    return f"The run was interrupted after {n_windows} windows. {kept} {again}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +139,11 @@ def _result(
         referee_why=request.referee.why,
         versions=installed_versions(),
         seconds=watch.seconds,
-        groups=request.groups,
+        groups=terms.group_labels,
         rules=()
         if request.rules is None
         else tuple(rule.name for rule in request.rules.rules),
+        licences=_licences(request),
         notes=terms.notes,
     )
     return AugmentResult.of(request.real, outcome, lineages, about, index=terms.index)
@@ -125,3 +152,10 @@ def _result(
 def _rule_names(request: Request) -> tuple[str, ...]:
     rules = () if request.rules is None else request.rules.rules
     return tuple(rule.name for rule in rules)
+
+
+def _licences(request: Request) -> dict[str, str]:
+    """Return the licence of every set of weights that judged."""
+    judges = {request.evaluator.evaluator.name, request.referee.evaluator.name}
+    known = CHECKPOINTS.values()
+    return {w.name: w.licence for w in known if w.name in judges}

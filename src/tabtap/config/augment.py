@@ -205,7 +205,9 @@ class CommitConfig:
         check_whole("window_length", self.window_length, least=1, hint=32)
         check_whole("patience", self.patience, least=1, hint=3)
         check_between("min_gain", self.min_gain, -1e6, 1e6, hint=0.0)
-        check_between("confidence", self.confidence, 0.0, 1.0, hint=0.9, open_ends=True)
+        check_between("confidence", self.confidence, 0.0, 1.0, hint=0.8, open_ends=True)
+        increment = self.increment_confidence
+        check_between("increment_confidence", increment, 0.5, 0.9999, hint=0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

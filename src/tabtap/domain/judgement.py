@@ -109,7 +109,7 @@ class Trial:
     standing: Standing
 
     n_failures: int
-    """Checks of this run that ended in a refusal so far."""
+    """Attempts of this run that are used up; see ``loop.progress.attempts_used``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,9 +3,12 @@
 Reads from: table.  Read by: proposal, gates, evaluate, loop.
 
 A lineage is a backbone and everything it made.  Under ``crossfit`` there is one for
-each fold, which never sees that fold, neither in training nor as an anchor nor in a
-gate; with its rows alone the fold is judged.  Under the paper's protocol a single
-lineage has seen every real row and answers for all folds.
+each fold, which never sees that fold, neither in training nor as an anchor nor among
+the rows that its gates compare with; with its rows alone the fold is judged.  What
+little of a fold may still reach it is in DECISIONS.md, entry 26.
+
+Under the paper's protocol a single lineage has seen every real row and answers for all
+folds.
 """
 
 from __future__ import annotations

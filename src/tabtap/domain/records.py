@@ -43,3 +43,6 @@ class WindowRecord:
     budget: int
     seconds: float
     """Since the run began."""
+
+    seconds_left: float
+    """Until the budget is reached, if windows go on passing at this pace."""

@@ -28,6 +28,7 @@ class Stop(str, Enum):
     TIME = "the time budget is over"
     STEPS = "every step was taken"
     LEVEL = "the gain has levelled off"
+    INTERRUPT = "it was interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,7 @@ def augment(
         A run that is continued from any kept progress ends as if never interrupted.
     """
     started = limits.clock() - progress.seconds
+    seconds_before = progress.seconds, progress.window
     stop = _reason_to_stop(scene, progress, limits)
     while stop is None:
         baseline = scene.stages.utility.baseline(progress.committed.rows)
@@ -98,10 +100,12 @@ def augment(
             return Outcome(progress, Stop.TIME)
         progress = _checked(scene, progress, baseline, window, limits)
         progress = replace(progress, seconds=limits.clock() - started)
-        if observer:
-            observer.on_window(_window_record(scene, progress, limits))
+        # Kept first: what was shown as committed must not be lost.
         if keep:
             keep(progress)
+        if observer:
+            left = _seconds_left(scene, progress, limits, seconds_before)
+            observer.on_window(_window_record(scene, progress, limits, left))
         stop = _reason_to_stop(scene, progress, limits)
     return Outcome(progress, stop)
 
@@ -172,13 +176,34 @@ def _n_delivered(scene: Scene, committed: Candidates) -> int:
     return len(scene.lineages.delivered(committed.rows))
 
 
-def _window_record(scene: Scene, progress: Progress, limits: Limits) -> WindowRecord:
+def _window_record(
+    scene: Scene, progress: Progress, limits: Limits, seconds_left: float
+) -> WindowRecord:
     return WindowRecord(
         progress.certificates[-1],
         _n_delivered(scene, progress.committed),
         limits.budget,
         progress.seconds,
+        seconds_left,
     )
+
+
+def _seconds_left(
+    scene: Scene, progress: Progress, limits: Limits, begun: tuple[float, int]
+) -> float:
+    """Return how long the run may yet take, at the pace of this sitting's windows."""
+    seconds, window = begun
+    pace = (progress.seconds - seconds) / (progress.window - window)
+    config = scene.config
+    n_windows = config.n_steps // config.commit.window_length - progress.window
+    last = progress.certificates[-1].n_rows
+    missing = limits.budget - _n_delivered(scene, progress.committed)
+    if last:
+        n_windows = min(n_windows, -(-missing // last))
+    left = pace * max(n_windows, 0)
+    if limits.time_budget is not None:
+        left = min(left, max(limits.time_budget - progress.seconds, 0.0))
+    return left
 
 
 def _ignore(record: StepRecord) -> None:

@@ -45,10 +45,6 @@ class CrossfitCommitment:
     clusters: IntArray | None = None
     """Group of every real row, if rows belong together."""
 
-    def opened(self) -> Standing:
-        """Return nothing: real-only scores are asked for at the first check."""
-        return Standing()
-
     def check(self, trial: Trial) -> tuple[Certificate, Standing]:
         """Score the pool beside real rows only and beside the incumbent."""
         standing = self._standing(trial)
@@ -64,7 +60,7 @@ class CrossfitCommitment:
         first = not len(trial.committed)
         shown = bool(over_real.lower > self.config.min_gain)
         adds = first or bool(over_incumbent.lower > 0.0)
-        committed = shown and adds and len(trial.pool) > 0
+        committed = shown and adds and len(_delivered_pool(trial)) > 0
         certificate = _certificate(
             trial,
             scorer=self.referee.name,
@@ -110,10 +106,6 @@ class PaperCommitment:
     config: CommitConfig
     scorer: str
 
-    def opened(self) -> Standing:
-        """Return nothing: the window's baseline is all that a pool is compared with."""
-        return Standing()
-
     def check(self, trial: Trial) -> tuple[Certificate, Standing]:
         """Ask the evaluator about the whole pool, on the window's focus rows."""
         estimate = self.utility.gains(trial.baseline, [trial.pool])[0]
@@ -121,7 +113,7 @@ class PaperCommitment:
         margin = two_sided_fold_margin(folds, self.config.confidence)
         bound = Bound(estimate.gain, margin, self.config.confidence)
         enough = bound.gain > self.config.min_gain + margin
-        committed = bool(enough and len(trial.pool))
+        committed = bool(enough and len(_delivered_pool(trial)))
         before = RefereeScores(-np.concatenate(trial.baseline.fold_losses))
         after = RefereeScores(np.asarray([before.mean + estimate.gain]))
         relation = "exceeds" if committed else "does not exceed"

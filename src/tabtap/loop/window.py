@@ -2,8 +2,8 @@
 
 Reads from: config, domain, rng, stages, table, loop.progress.  Read by: loop.augment.
 
-Every draw has a stream named after its step, so a step draws the same whatever was
-drawn before it, one action at a time or several together.
+Every draw has a stream named after its step, or after the first step of its batch, so
+it does not depend on what was drawn before.
 """
 
 from __future__ import annotations
