@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabtap.config import CommitConfig, UtilityConfig
-from tabtap.domain import Trial
+from tabtap.domain import Standing, Trial
 from tabtap.evaluate import EstimatorEvaluator
 from tabtap.evaluate.metric import metric_of
 from tabtap.evaluate.referee import FoldReferee
