@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import (
     accuracy_score,
+    average_precision_score,
     f1_score,
     log_loss,
     make_scorer,
     mean_absolute_error,
     mean_squared_error,
+    precision_score,
     r2_score,
+    recall_score,
     roc_auc_score,
 )
 
@@ -97,6 +100,66 @@ def test_a_users_scorer_sees_labels_as_they_were_given(labels):
     fold = metric_of(scorer).score(ClassPrediction(STATED), labels)
 
     assert fold == pytest.approx([f1_score(LABELS, STATED.argmax(axis=1))])
+
+
+@pytest.mark.parametrize(
+    ("scoring", "by_hand"),
+    [
+        ("f1", lambda y, p: f1_score(y, p.argmax(axis=1))),
+        ("precision", lambda y, p: precision_score(y, p.argmax(axis=1))),
+        ("recall", lambda y, p: recall_score(y, p.argmax(axis=1))),
+        ("roc_auc", lambda y, p: roc_auc_score(y, p[:, 1])),
+        ("average_precision", lambda y, p: average_precision_score(y, p[:, 1])),
+    ],
+)
+@pytest.mark.parametrize(
+    "levels", [("no", "yes"), ("yes", "no"), (0, 2), (0, 1), (-1, 1), (False, True)]
+)
+def test_of_two_labels_the_last_is_the_positive_one(labels, scoring, by_hand, levels):
+    labels = renamed(labels, levels)
+
+    fold = metric_of(scoring).score(ClassPrediction(STATED), labels)
+
+    assert fold == pytest.approx([by_hand(LABELS, STATED)])
+
+
+def test_a_one_among_two_labels_is_the_positive_one_as_in_scikit_learn(labels):
+    labels = renamed(labels, (1, 2), "int64")
+
+    fold = metric_of("f1").score(ClassPrediction(STATED), labels)
+
+    expected = f1_score(LABELS + 1, STATED.argmax(axis=1) + 1)
+    assert expected != pytest.approx(f1_score(LABELS, STATED.argmax(axis=1)))
+    assert fold == pytest.approx([expected])
+
+
+def test_what_a_scorer_cannot_score_is_said_with_its_reason(labels, values):
+    with pytest.raises(
+        UserInputError,
+        match=r"scoring='r2' cannot score 5 rows of 2 of 2 classes: could not convert",
+    ):
+        metric_of("r2").score(ClassPrediction(STATED), renamed(labels, ("no", "yes")))
+    with pytest.raises(
+        UserInputError,
+        match=r"'roc_auc' cannot score 3 rows of numbers: a prediction has none",
+    ):
+        metric_of("roc_auc").score(ValuePrediction(MEAN, MEAN), values)
+
+
+def test_a_users_scorer_that_fails_is_named(labels):
+    def mine(_estimator, _rows, _truth):
+        raise KeyError("weight")
+
+    with pytest.raises(UserInputError, match=r"scoring='mine' cannot .*'weight'\. Use"):
+        metric_of(mine).score(ClassPrediction(STATED), labels)
+
+
+def test_an_undefined_score_is_no_number_and_no_warning(labels):
+    one_class = labels.take(LABELS == 1)
+
+    fold = metric_of("roc_auc").score(ClassPrediction(STATED[LABELS == 1]), one_class)
+
+    assert np.isnan(fold).tolist() == [True]
 
 
 def test_labels_of_mixed_types_are_scored_by_their_codes(labels):

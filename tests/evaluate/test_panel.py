@@ -66,12 +66,12 @@ def test_scikit_learn_boosts_where_lightgbm_is_not_installed(monkeypatch):
 
 @pytest.mark.parametrize("has_lightgbm", [True, False])
 @pytest.mark.parametrize(
-    ("n_rows", "n_copies", "least", "most"),
-    [(36, 1, 0.5, 0.5), (40, 1, 0.9, 1.0), (36, 2, 0.9, 1.0)],
+    ("n_rows", "n_copies", "splits"),
+    [(36, 1, False), (40, 1, True), (36, 2, True)],
     ids=["cannot split 36 rows", "splits 40", "copies of the 36 revive it"],
 )
 def test_the_booster_has_the_leaves_of_those_that_people_train(
-    build_table, monkeypatch, has_lightgbm, n_rows, n_copies, least, most
+    build_table, monkeypatch, has_lightgbm, n_rows, n_copies, splits
 ):
     if has_lightgbm:
         pytest.importorskip("lightgbm")
@@ -84,5 +84,7 @@ def test_the_booster_has_the_leaves_of_those_that_people_train(
     prediction = PanelEvaluator().predict([context], [table])[0]
 
     found = prediction.members["boosting"].of_label(table)
-    assert found.min() >= least - 1e-6
-    assert found.max() <= most + 1e-6
+    if splits:
+        assert found.min() > 0.9
+    else:
+        assert found == pytest.approx(0.5)

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tabtap.config import UtilityConfig
 from tabtap.domain import ClassPrediction, Lineages, ValuePrediction
-from tabtap.errors import UserInputError
+from tabtap.errors import EvaluatorError
 from tabtap.evaluate import EstimatorEvaluator, PanelEvaluator
 from tabtap.evaluate.encoding import encode
 from tabtap.evaluate.utility import FoldUtility
@@ -223,5 +223,5 @@ def test_an_evaluator_that_answers_no_numbers_is_refused_at_the_baseline(
                 for q in queries
             ]
 
-    with pytest.raises(UserInputError, match="NaN"):
+    with pytest.raises(EvaluatorError, match="'mute' answered NaN"):
         utility_of(real, lineages, Mute()).baseline(real.empty())

@@ -1,6 +1,7 @@
 """The user's own yardstick: any scikit-learn scorer, or a loss, on predictions.
 
-Reads from: errors, domain, table, evaluate.panel.  Read by: api, report.
+Reads from: errors, domain, table, evaluate.panel, scorer_view.
+Read by: evaluate.referee, api.
 
 One number per query is worth more than one per fold (its error bar is tighter), so what
 can be told apart query by query is.  Larger is better, always.
@@ -8,12 +9,16 @@ can be told apart query by query is.  Larger is better, always.
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from tabtap.domain import (
@@ -24,8 +29,13 @@ from tabtap.domain import (
 )
 from tabtap.errors import UserInputError, bad_setting
 from tabtap.evaluate.panel import PanelPrediction
-from tabtap.evaluate.scorer_view import as_estimator, as_truth
-from tabtap.table.schema import FloatArray
+from tabtap.evaluate.scorer_view import (
+    as_estimator,
+    as_truth,
+    labels_as_given,
+    labels_with_positive,
+)
+from tabtap.table.schema import FloatArray, Schema
 from tabtap.table.table import Table
 
 Judge = Callable[[LearnerPrediction, Table], Any]
@@ -75,7 +85,8 @@ def metric_of(scoring: str | Callable[..., Any] = "score") -> Metric:
     scoring : str or callable, default="score"
         ``"score"``, the bounded score of predictions; ``"loss"``, minus their loss; the
         name of any scikit-learn scorer; or a callable ``scorer(estimator, X, y)``.
-        A scorer sees labels and targets as the user gave them, and no features.
+        A scorer sees labels and targets as the user gave them, and no features.  Of
+        two labels the last level is the positive one, unless one of them is 1.
 
     Returns
     -------
@@ -94,7 +105,8 @@ def metric_of(scoring: str | Callable[..., Any] = "score") -> Metric:
     'accuracy'
     """
     if callable(scoring):
-        return Metric(getattr(scoring, "__name__", str(scoring)), _scorer(scoring))
+        name = str(getattr(scoring, "__name__", scoring))
+        return Metric(name, _scorer(name, scoring, labels_as_given))
     if scoring in _PER_QUERY:
         return Metric(scoring, _PER_QUERY[scoring])
     if scoring not in get_scorer_names():
@@ -104,7 +116,8 @@ def metric_of(scoring: str | Callable[..., Any] = "score") -> Metric:
             "be 'score', 'loss', a scikit-learn scorer or the name of one",
             "sklearn.metrics.get_scorer_names() lists them.",
         )
-    return Metric(scoring, _scorer(get_scorer(scoring)))
+    labels = labels_with_positive if scoring in _OF_ONE_CLASS else labels_as_given
+    return Metric(scoring, _scorer(scoring, get_scorer(scoring), labels))
 
 
 def metric_of_loss(loss: Callable[[Any, Any], Any], name: str | None = None) -> Metric:
@@ -129,13 +142,41 @@ def metric_of_loss(loss: Callable[[Any, Any], Any], name: str | None = None) -> 
     return Metric(name or str(getattr(loss, "__name__", "loss")), judge)
 
 
-def _scorer(scorer: Callable[..., Any]) -> Judge:
+def _scorer(
+    name: str, scorer: Callable[..., Any], labels_of: Callable[[Schema], NDArray[Any]]
+) -> Judge:
     def judge(prediction: LearnerPrediction, queries: Table) -> float:
         rows = np.arange(len(queries))[:, None]
-        estimator = as_estimator(prediction, queries.schema)
-        return float(scorer(estimator, rows, as_truth(queries)))
+        labels = labels_of(queries.schema)
+        estimator, truth = as_estimator(prediction, labels), as_truth(queries, labels)
+        with warnings.catch_warnings():
+            # What cannot be told of a fold, such as an area under the curve of one
+            # class, is a NaN and is dealt with where folds are scored.
+            warnings.filterwarnings("ignore", category=UndefinedMetricWarning)
+            warnings.filterwarnings("ignore", module=r"sklearn\.metrics")
+            try:
+                return float(scorer(estimator, rows, truth))
+            except (UserInputError, MemoryError):
+                raise
+            except Exception as error:
+                raise _unscorable(name, queries, error) from error
 
     return judge
+
+
+def _unscorable(name: str, queries: Table, error: Exception) -> UserInputError:
+    target = queries.schema.target
+    about, others = "numbers", "'score' or 'r2'"
+    if target is not None and target.task == "classification":
+        n_there, n_levels = len(np.unique(queries.target)), len(target.column.levels)
+        about = f"{n_there} of {n_levels} classes"
+        others = "'score', 'accuracy' or 'f1_macro'"
+    said = " ".join(str(error).split()).rstrip(".")
+    said = re.sub(r"_Answered\w+", "a prediction", said)
+    return UserInputError(
+        f"scoring={name!r} cannot score {len(queries)} rows of {about}: {said}. "
+        f"Use another, such as {others}."
+    )
 
 
 def _accuracy(prediction: LearnerPrediction, queries: Table) -> FloatArray:
@@ -181,3 +222,19 @@ _PER_QUERY: Mapping[str, Judge] = MappingProxyType(
         "neg_mean_absolute_error": _absolute_error,
     }
 )
+
+_OF_ONE_CLASS = frozenset(
+    {
+        "average_precision",
+        "d2_brier_score",
+        "f1",
+        "jaccard",
+        "neg_brier_score",
+        "neg_negative_likelihood_ratio",
+        "positive_likelihood_ratio",
+        "precision",
+        "recall",
+        "roc_auc",
+    }
+)
+"""Scorers that tell one of two classes, the positive one, from the other."""

@@ -52,27 +52,38 @@ class _AnsweredRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self.mean[np.ravel(rows)]
 
 
-def as_estimator(prediction: LearnerPrediction, schema: Schema) -> BaseEstimator:
+def as_estimator(prediction: LearnerPrediction, labels: NDArray[Any]) -> BaseEstimator:
     """Return an estimator that gives these answers to row numbers."""
     if not isinstance(prediction, ClassPrediction):
         return _AnsweredRegressor(prediction.mean)
-    labels = _labels(schema)
     ascending = np.argsort(labels)  # as every classifier of scikit-learn has them
     return _AnsweredClassifier(
         labels[ascending], prediction.probabilities[:, ascending]
     )
 
 
-def as_truth(queries: Table) -> NDArray[Any]:
-    """Return the queries' targets as the user gave them."""
+def as_truth(queries: Table, labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the queries' targets: labels, or numbers in their own units."""
     target = queries.schema.target
     if target is not None and target.task == "classification":
-        return np.asarray(_labels(queries.schema)[queries.target])
+        return np.asarray(labels[queries.target])
     return queries.target_values
 
 
-def _labels(schema: Schema) -> NDArray[Any]:
+def labels_as_given(schema: Schema) -> NDArray[Any]:
+    """Return the target's labels by code, as the user gave them."""
     levels = schema.target.column.levels if schema.target is not None else ()
     labels = np.array(levels)
     # Scorers do not sort labels of several types; codes stand for these.
     return labels if labels.dtype.kind in "biufU" else np.arange(len(levels))
+
+
+def labels_with_positive(schema: Schema) -> NDArray[Any]:
+    """Return labels of which 1 is the positive one, if there are two.
+
+    Labels among which there is a 1 are read as scikit-learn reads them.  Of two others,
+    texts as a rule, the first level is 0 and the last is 1.
+    """
+    labels = labels_as_given(schema)
+    has_positive = labels.dtype.kind in "biuf" and bool((labels == 1).any())
+    return labels if has_positive or len(labels) != 2 else np.arange(2)

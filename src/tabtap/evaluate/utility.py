@@ -128,8 +128,7 @@ class FoldUtility:
     def _ask(
         self, contexts: Sequence[Table], queries: Sequence[Table]
     ) -> list[Prediction]:
-        answers = ask(self.evaluator, contexts, queries)
-        return [answer.in_unit_of(self.real) for answer in answers]
+        return ask(self.evaluator, contexts, queries, self.real)
 
 
 def _one_learner(answer: Prediction) -> LearnerPrediction:
