@@ -142,7 +142,7 @@ def test_where_any_licence_will_do_the_newest_tabpfn_is_chosen(monkeypatch):
 def test_tabicl_by_name_is_refused_where_it_is_not(monkeypatch):
     monkeypatch.setattr(tabicl, "find_spec", lambda _: None)
 
-    with pytest.raises(UserInputError, match=r"tabicl cannot be used.*pip install"):
+    with pytest.raises(UserInputError, match=r"'tabicl' cannot be used.*pip install"):
         choose_evaluator("tabicl", task="classification")
 
 
@@ -150,10 +150,10 @@ def test_tabpfn_v1_by_name_is_refused_without_weights_or_for_regression(monkeypa
     monkeypatch.setattr(weights, "weights_path", lambda _: None)
 
     with pytest.raises(
-        UserInputError, match=r"tabpfn-v1 cannot be used.*fetch_weights"
+        UserInputError, match=r"'tabpfn-v1' cannot be used.*fetch_weights"
     ):
         choose_evaluator("tabpfn-v1", task="classification")
-    with pytest.raises(UserInputError, match="tabpfn-v1 does classification, but"):
+    with pytest.raises(UserInputError, match="'tabpfn-v1' does classification, but"):
         choose_evaluator("tabpfn-v1", task="regression")
 
 
@@ -162,3 +162,18 @@ def test_unknown_names_and_policies_are_refused():
         choose_evaluator("tabfpn", task="regression")
     with pytest.raises(UserInputError, match="license_policy='free' is not usable"):
         choose_evaluator("auto", task="regression", license_policy="free")
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "said"),
+    [
+        ("foo", "regression", "referee='foo' is not usable"),
+        ("tabpfn-v1", "regression", "referee='tabpfn-v1' does classification"),
+        ("tabicl", "classification", "referee='tabicl' cannot be used"),
+    ],
+)
+def test_messages_name_the_setting_that_was_passed(monkeypatch, name, task, said):
+    monkeypatch.setattr(tabicl, "find_spec", lambda _: None)
+
+    with pytest.raises(UserInputError, match=said):
+        choose_evaluator(name, task=task, role="referee")

@@ -35,6 +35,7 @@ def choose_evaluator(
     task: Task,
     license_policy: LicensePolicy = "open",
     n_jobs: int = 1,
+    role: str = "evaluator",
 ) -> ChosenEvaluator:
     """Return the evaluator asked for, or the best one at hand.
 
@@ -49,6 +50,8 @@ def choose_evaluator(
         those of TabPFN after v2.  Asked for by name, they are used under either.
     n_jobs : int, default=1
         Fits at a time, for evaluators that fit.
+    role : str, default="evaluator"
+        The setting that the choice was passed as, for messages.
 
     Returns
     -------
@@ -80,7 +83,9 @@ def choose_evaluator(
     if isinstance(choice, Evaluator):
         return ChosenEvaluator(choice, f"{choice.name}: the evaluator that was passed.")
     if choice != "auto":
-        return _named(CANDIDATES, choice, task, n_jobs)
+        candidate = _named(CANDIDATES, choice, task, role)
+        why = f"{candidate.name}: asked for by name."
+        return ChosenEvaluator(candidate.make(n_jobs), why)
     return pick(CANDIDATES, task=task, license_policy=license_policy, n_jobs=n_jobs)
 
 
@@ -126,12 +131,12 @@ def _announce(why: str, passed_over: list[str]) -> None:
 
 
 def _named(
-    candidates: Sequence[Candidate], name: object, task: Task, n_jobs: int
-) -> ChosenEvaluator:
+    candidates: Sequence[Candidate], name: object, task: Task, role: str
+) -> Candidate:
     known = {candidate.name: candidate for candidate in candidates}
     if not isinstance(name, str) or name not in known:
         raise bad_setting(
-            "evaluator",
+            role,
             name,
             f"be 'auto', {', '.join(map(repr, known))}, a scikit-learn estimator or an "
             "object with a name and predict(contexts, queries)",
@@ -141,9 +146,9 @@ def _named(
     if task not in candidate.tasks:
         others = [c.name for c in candidates if task in c.tasks]
         raise UserInputError(
-            f"{name} does {' and '.join(candidate.tasks)}, but the table asks for "
-            f"{task}. Choose from {', '.join(others)}."
+            f"{role}={name!r} does {' and '.join(candidate.tasks)}, but the table asks "
+            f"for {task}. Choose from {', '.join(others)}."
         )
     if (lacking := candidate.absent(task)) is not None:
-        raise UserInputError(f"{name} cannot be used: {lacking}")
-    return ChosenEvaluator(candidate.make(n_jobs), f"{name}: asked for by name.")
+        raise UserInputError(f"{role}={name!r} cannot be used: {lacking}")
+    return candidate
