@@ -1,6 +1,7 @@
 """Any scikit-learn estimator as evaluator or referee.
 
-Reads from: domain, table, evaluate.fitting.  Read by: evaluate.choose, api.
+Reads from: domain, errors, table, evaluate.answers, fitting.
+Read by: evaluate.choose, api.
 """
 
 from __future__ import annotations

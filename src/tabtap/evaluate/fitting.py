@@ -1,7 +1,7 @@
 """Fit scikit-learn estimators on contexts and have them answer queries.
 
-Reads from: errors, domain, table, evaluate.encoding.  Read by: evaluate.estimator,
-evaluate.ensemble, evaluate.panel.
+Reads from: domain, errors, table, evaluate.answers, encoding.
+Read by: evaluate.ensemble, estimator, holdout, in_context, panel, tabpfn_v1.
 
 Learners see encoded rows, and class codes without gaps: some refuse other labels.
 """

@@ -1,6 +1,6 @@
 """The network of TabPFN v1: rows in, class scores out, many contexts at once.
 
-Reads from: errors.  Read by: evaluate.tabpfn_v1.
+Reads from: errors.  Read by: evaluate.tabpfn_v1, tabpfn_v1_questions.
 
 A transformer over rows without positions.  Context rows attend to the context rows;
 queries attend to them too and to nothing else, so one context serves any number of

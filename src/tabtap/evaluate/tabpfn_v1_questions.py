@@ -1,6 +1,6 @@
 """From rows to questions the network can answer at once, and back to probabilities.
 
-Reads from: rng, evaluate.tabpfn_v1_network, tabpfn_v1_rows.
+Reads from: rng, table, evaluate.tabpfn_v1_network, tabpfn_v1_rows.
 Read by: evaluate.tabpfn_v1.
 
 One context asks one question for each permutation it is averaged over, and with more

@@ -1,7 +1,8 @@
 """Weights of trained networks: what there is, where it is kept, how it comes here.
 
 Reads from: errors, evaluate.checkpoints, conversion, download, extraction,
-storage.  Read by: the evaluators that need weights, cli.
+storage.
+Read by: evaluate.candidates, tabpfn_package, tabpfn_v1.
 
 Nothing is fetched unless ``fetch_weights`` is called.  What it keeps appears in one
 rename, so a folder of weights is whole or not there.  torch is imported only when

@@ -1,6 +1,6 @@
 """What to generate next: the learner's state, two policies, and feedback.
 
-Reads from: config, domain, errors, table, torch_device.  Read by: api, loop.
+Reads from: config, domain, errors, table, torch_device.  Read by: api.
 """
 
 from tabtap.policy.feedback import FeedbackMemory, Judgement

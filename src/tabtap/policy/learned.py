@@ -1,7 +1,8 @@
 """A policy that starts at its reference and learns which actions are desirable.
 
-Reads from: config, domain, errors, torch_device, policy.distribution, kto, lessons,
-network, optimiser, reference.  Read by: loop, api.
+Reads from: domain, errors, torch_device, policy.distribution, kto, lessons,
+network, optimiser, reference.
+Read by: api.
 
 A policy is a value: learning returns another one.  It carries its weights, what the
 optimiser remembers, and its latest lessons.

@@ -1,6 +1,6 @@
 """Labelled actions that a policy learns from, as arrays.
 
-Reads from: domain, table, policy.distribution.  Read by: policy.learned.
+Reads from: domain.  Read by: policy.learned.
 """
 
 from __future__ import annotations

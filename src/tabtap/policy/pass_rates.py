@@ -1,6 +1,6 @@
 """How many rows of each template came through the gates lately.
 
-Reads from: domain, errors, table.  Read by: policy.sensor, loop.
+Reads from: domain, errors, table.  Read by: policy.sensing, sensor, api.
 """
 
 from __future__ import annotations

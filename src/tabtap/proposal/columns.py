@@ -1,6 +1,6 @@
 """Which columns matter most for the target: the conservative template keeps them.
 
-Reads from: config, domain, table.  Read by: proposal.kernel, proposal.masks, api.
+Reads from: config, domain, table.  Read by: proposal.masks, api.
 
 Everything is counted on tables of levels against targets, numbers being cut at their
 quantiles: scikit-learn's neighbour-based estimates take 2 to 3 seconds for 300 columns
