@@ -125,6 +125,9 @@ CHANGES = {
     "unknown code": with_array("real.cell2", lambda a: a + 99),
     "unknown class": with_array("delivered.target", lambda a: a - 99),
     "unknown ancestor": with_array("delivered.origin", lambda a: a + 99),
+    "short codes": lambda found: Archive(
+        {**found.arrays, "codes_given.2": np.zeros(1, np.int64)}, found.about
+    ),
     "no schema": with_about(table=None),
     "no stop": with_about(stop="BOREDOM"),
     "odd step": with_about(steps=[{"step": 0}]),

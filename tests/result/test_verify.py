@@ -124,6 +124,17 @@ def test_a_decision_against_the_rule_is_found(make_result, classes):
     assert "window 0: the pool was committed, against the rule" in texts
 
 
+@pytest.mark.parametrize("protocol", ["crossfit", "paper"])
+def test_a_pool_without_a_row_to_deliver_may_not_be_committed(
+    make_result, classes, protocol
+):
+    result = make_result(classes, protocol=protocol)
+
+    texts = wrong(with_certificate(result, 0, n_rows=0))
+
+    assert "window 0: the pool was committed, against the rule" in texts
+
+
 def test_a_failed_attempt_that_is_passed_off_as_shown_is_found(make_result, classes):
     refused = make_result(classes, gain=-0.01)
 

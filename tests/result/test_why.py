@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from tabtap.loop import Stop
@@ -102,4 +104,17 @@ def test_what_was_forgotten_is_said_beside_the_figures_of_the_run(result):
     assert less.why.endswith(
         f"; since then real row {parent} and {rows} that descended from it were "
         "removed, and the figures describe the table before."
+    )
+
+
+def test_pools_too_small_to_deliver_a_row_are_told_from_pools_of_no_use(
+    make_result, classes
+):
+    refused = make_result(classes, gain=-0.01)
+    small = tuple(replace(c, n_rows=0) for c in refused.certificates)
+
+    result = replace(refused, certificates=small)
+
+    assert result.why == (
+        "No rows were added: none of 3 pools held enough rows for one to be delivered."
     )

@@ -1,6 +1,6 @@
 """What a run returns: rows, where they come from, the evidence, and one file of it.
 
-Reads from: archive, domain, errors, loop, table.  Read by: api, report, cli.
+Reads from: archive, domain, errors, loop, table.  Read by: api, cli, tabtap.
 """
 
 from tabtap.result.about import RunAbout, installed_versions

@@ -1,6 +1,6 @@
 """What is known of a run besides its rows: seed, settings, judges, versions, times.
 
-Reads from: nothing.  Read by: result.result, files, verify, why; api makes one.
+Reads from: result.groups.  Read by: result.result, files, loading; api makes one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tabtap.result.groups import label_array
 
 _PACKAGES = ("tabtap", "numpy", "pandas", "scikit-learn", "scipy", "torch")
 
@@ -57,7 +59,8 @@ class RunAbout:
     """Time spent, by stage."""
 
     groups: NDArray[Any] | None = None
-    """Shape (n_real,): who each real row belongs to, if the user said so."""
+    """Shape (n_real,): who each real row belongs to, in the user's words if there are
+    any; NaN, None, NA or NaT for a row that belongs to no one."""
 
     rules: tuple[str, ...] = ()
     """The user's rules, as text."""
@@ -71,7 +74,7 @@ class RunAbout:
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", _plain(self.settings))
         if self.groups is not None:
-            object.__setattr__(self, "groups", np.asarray(self.groups))
+            object.__setattr__(self, "groups", label_array(self.groups))
 
 
 def installed_versions() -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A result as one zip file: exact arrays for us, parquet and JSON for everyone.
 
-Reads from: archive, domain, result.about, labels, readable, tables.
+Reads from: archive, domain, result.about, groups, labels, readable,
+tables.
 Read by: result.result, result.loading.
 """
 
@@ -24,9 +25,10 @@ from tabtap.domain.written_records import (
 )
 from tabtap.domain.written_rows import candidates_to_arrays, named, table_to_arrays
 from tabtap.result.about import RunAbout
+from tabtap.result.groups import groups_to_json
 from tabtap.result.labels import index_to_json
 from tabtap.result.readable import parquet_bytes
-from tabtap.result.tables import groups_to_json, whole_schema_to_json
+from tabtap.result.tables import whole_schema_to_json
 
 if TYPE_CHECKING:
     from tabtap.result.result import AugmentResult
@@ -65,6 +67,7 @@ def _arrays(result: AugmentResult) -> dict[str, NDArray[Any]]:
     arrays = named("real", table_to_arrays(result.real))
     arrays |= named("delivered", candidates_to_arrays(result.delivered))
     arrays |= named("steps", steps_to_arrays(result.steps))
+    arrays |= named("codes_given", result.codes_given)
     for place, certificate in enumerate(result.certificates):
         arrays |= named(f"certificate{place}", certificate.evidence)
     return arrays

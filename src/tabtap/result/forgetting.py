@@ -1,6 +1,6 @@
 """Rows taken out of a result with everything that descends from them.
 
-Reads from: errors, result.why.  Read by: result.result.
+Reads from: errors, result.traces, why.  Read by: result.result.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tabtap.errors import UserInputError
+from tabtap.result.traces import composed, steps_without, without_traces
 from tabtap.result.why import counted
 
 if TYPE_CHECKING:
@@ -33,16 +34,20 @@ def forget_rows(result: AugmentResult, row: int | Sequence[int]) -> AugmentResul
     n_removed = int((~stays).sum())
     about = result.about
     groups = None if about.groups is None else about.groups[keep]
+    delivered = result.delivered.take(stays)
+    clean = without_traces(result.real.take(keep), delivered.rows)
     return replace(
         result,
-        real=result.real.take(keep),
-        delivered=result.delivered.take(stays),
+        real=clean.real,
+        delivered=replace(delivered, rows=clean.delivered),
+        steps=steps_without(result.steps, clean.kept),
         about=replace(
             about, groups=groups, notes=(*about.notes, _note(rows, n_removed))
         ),
         index=None if result.index is None else result.index[keep],
         forgotten=tuple(sorted({*result.forgotten, *rows})),
         n_removed=result.n_removed + n_removed,
+        codes_given=composed(result.codes_given, clean.kept),
     )
 
 

@@ -1,6 +1,6 @@
 """Where every synthetic row comes from, and what every step did, as data frames.
 
-Reads from: domain, table.  Read by: result.result.
+Reads from: domain, table.  Read by: result.result, traces, verify, why.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ import pandas as pd
 
 from tabtap.domain import Candidates, Certificate, StepRecord
 from tabtap.table.frame import write_target
-from tabtap.table.schema import IntArray, Schema
+from tabtap.table.schema import FloatArray, IntArray, Schema
 from tabtap.table.table import Table
 
 NO_WINDOW = -1
+
+NO_TARGET = -1
+"""In an action: the class that was asked for is one that nobody has any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,18 +94,18 @@ def trace_frame(
     steps: Sequence[StepRecord], certificates: Sequence[Certificate], schema: Schema
 ) -> pd.DataFrame:
     """Return one row per step: what was chosen, what came of it, what was learned."""
-    names = condition_names(schema)
+    names = dict(enumerate(condition_names(schema)))
     committed = {c.window: c.committed for c in certificates}
     gates = dict.fromkeys(gate for record in steps for gate in record.refused)
     frame = pd.DataFrame(index=pd.RangeIndex(len(steps)))
     frame["step"] = np.array([r.step for r in steps], np.int64)
     frame["window"] = np.array([r.window for r in steps], np.int64)
-    frame["target"] = _objects([names[r.action.target] for r in steps])
+    frame["target"] = _objects([names.get(r.action.target) for r in steps])
     frame["template"] = _objects([r.action.template.value for r in steps])
     for name, values in (
         ("exploration", [r.action.exploration for r in steps]),
-        ("deficit", [r.state.deficit[r.action.target] for r in steps]),
-        ("uncertainty", [r.state.uncertainty[r.action.target] for r in steps]),
+        ("deficit", [_of_target(r, r.state.deficit) for r in steps]),
+        ("uncertainty", [_of_target(r, r.state.uncertainty) for r in steps]),
         ("novelty", [r.state.novelty for r in steps]),
         ("gain", [r.gain for r in steps]),
         ("advantage", [r.advantage for r in steps]),
@@ -140,6 +143,11 @@ def condition_names(schema: Schema) -> tuple[Any, ...]:
     texts = [f"{edge:.6g}" for edge in target.edges]
     inner = [f"{low} to {high}" for low, high in pairwise(texts)]
     return (f"up to {texts[0]}", *inner, f"above {texts[-1]}")
+
+
+def _of_target(record: StepRecord, values: FloatArray) -> float:
+    target = record.action.target
+    return float("nan") if target == NO_TARGET else float(values[target])
 
 
 def _chosen(names: Sequence[Any], drawn: Any) -> tuple[Any, ...]:  # noqa: ANN401

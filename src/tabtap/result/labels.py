@@ -1,6 +1,6 @@
 """Row labels of a pandas frame that grows: real ones kept, new ones never seen before.
 
-Reads from: errors, table.  Read by: result.result, files.
+Reads from: errors, table.  Read by: result.result, files, loading.
 """
 
 from __future__ import annotations

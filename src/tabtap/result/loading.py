@@ -1,7 +1,8 @@
 """Saved results brought back, or refused in one sentence.
 
-Reads from: archive, domain, errors, loop, result.files, labels, result, tables.
-Read by: api, cli.
+Reads from: archive, domain, errors, loop, result.about, files, groups, labels, result,
+tables, traces.
+Read by: tabtap.load, cli.
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ from tabtap.errors import FileFormatError, UserInputError
 from tabtap.loop import Stop
 from tabtap.result.about import RunAbout
 from tabtap.result.files import EXACT, FORMAT_NAME, FORMAT_VERSION, PAIRS, sha256
+from tabtap.result.groups import groups_from_json
 from tabtap.result.labels import index_from_json
 from tabtap.result.result import AugmentResult
-from tabtap.result.tables import groups_from_json, whole_schema_from_json
+from tabtap.result.tables import whole_schema_from_json
+from tabtap.result.traces import check_codes
 
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError,
             NotImplementedError, KeyError, OSError)  # fmt: skip
@@ -122,6 +125,8 @@ def _result(archive: Archive) -> AugmentResult:
     for what in (run.groups, index):
         if what is not None and len(what) != len(real):
             raise ValueError(f"{len(what)} labels or groups for {len(real)} rows")
+    codes = under("codes_given", arrays)
+    check_codes(schema, codes)
     return AugmentResult(
         real=real,
         delivered=delivered,
@@ -136,6 +141,7 @@ def _result(archive: Archive) -> AugmentResult:
         real_sha256=about["real_sha256"],
         forgotten=tuple(about["forgotten"]),
         n_removed=about["n_removed"],
+        codes_given=codes,
     )
 
 

@@ -1,6 +1,6 @@
 """The result of a run: what was added, where it comes from, and on what evidence.
 
-Reads from: domain, errors, loop, table, and its neighbours.  Read by: api, report, cli.
+Reads from: domain, loop, table, and its neighbours.  Read by: api, cli.
 
 A result holds tables, not frames: frames are written when asked for, in the container
 and dtypes that the user gave.
@@ -9,8 +9,8 @@ and dtypes that the user gave.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ from tabtap.result.frames import (
     trace_frame,
     waterfall,
 )
+from tabtap.result.groups import told_apart
 from tabtap.result.labels import continued
 from tabtap.result.why import counted, forgotten_clause, why_sentence
 from tabtap.table.frame import write_frame, write_target
@@ -94,6 +95,9 @@ class AugmentResult:
 
     n_removed: int = 0
     """Synthetic rows that were removed with them."""
+
+    codes_given: Mapping[str, IntArray] = field(default_factory=dict)
+    """The run's codes, which hashes are of, where levels went with those rows."""
 
     @classmethod
     def of(
@@ -188,11 +192,14 @@ class AugmentResult:
     def groups(self) -> NDArray[Any]:
         """Over real and synthetic rows: who a row belongs to.
 
-        The user's groups, or else every real row for itself; a synthetic row belongs
-        to its ancestor's.  Give them to ``GroupKFold`` to keep a row and what was made
-        of it on one side of every split.
+        The user's labels, or else every real row for itself; a synthetic row has its
+        ancestor's.  A row whose label is missing is alone with its descendants: a
+        negative number among numbers, else ``"row <place>"``.  Give them to
+        ``GroupKFold`` to keep a row and what was made of it on one side of every split.
         """
-        own = self.real.origin if self.about.groups is None else self.about.groups
+        own: NDArray[Any] = self.real.origin
+        if self.about.groups is not None:
+            own = told_apart(self.about.groups, self.real.origin)
         return np.concatenate([own, own[self.parent_indices]])
 
     @property
@@ -261,9 +268,11 @@ class AugmentResult:
 
         Notes
         -----
-        The certificates stay and are marked as describing the table before.  The
-        generators of the other rows had seen the forgotten ones, except those of the
-        fold they were in: to remove that influence too, run again without the rows.
+        No level that only these rows had stays, except categories that a pandas dtype
+        or a polars Enum declares.  The certificates stay, with a score per row, and are
+        marked as describing the table before.  The generators of the other rows had
+        seen the forgotten ones, except those of the fold they were in: to remove that
+        influence too, run again without the rows.
         """
         return forget_rows(self, row)
 

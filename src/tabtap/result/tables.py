@@ -1,6 +1,6 @@
-"""A whole schema and the groups of rows as JSON, and back.
+"""A whole schema as JSON, and back.
 
-Reads from: table.  Read by: result.files, loading.
+Reads from: table.  Read by: result.files, result.loading.
 
 A saved schema leaves the values of identifiers out, so that a model does not name the
 rows it learned from.  A result holds the rows themselves, and so their identifiers.
@@ -11,9 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tabtap.table.level_json import level_from_json, level_to_json
 from tabtap.table.schema import Kind, Schema
@@ -44,29 +41,3 @@ def whole_schema_from_json(saved: Mapping[str, Any]) -> Schema:
             categories=tuple(level_from_json(level) for level in hidden["categories"]),
         )
     return replace(schema, features=tuple(features))
-
-
-def groups_to_json(groups: NDArray[Any] | None) -> dict[str, Any] | None:
-    """Return the groups of real rows as their labels."""
-    if groups is None:
-        return None
-    # Times as counts, which the dtype makes times again.
-    plain = groups.view(np.int64) if groups.dtype.kind in "mM" else groups
-    return {
-        "dtype": groups.dtype.str,
-        "labels": [level_to_json(label) for label in plain.tolist()],
-    }
-
-
-def groups_from_json(saved: Mapping[str, Any] | None) -> NDArray[Any] | None:
-    """Return the groups that ``groups_to_json`` wrote."""
-    if saved is None:
-        return None
-    labels = [level_from_json(label) for label in saved["labels"]]
-    groups = np.empty(len(labels), dtype=object)
-    for place, label in enumerate(labels):  # at once, numpy would unpack tuples
-        groups[place] = label
-    dtype = np.dtype(saved["dtype"])
-    if dtype.kind in "mM":
-        return np.asarray(groups.astype(np.int64).view(dtype))
-    return np.asarray(groups.astype(dtype))

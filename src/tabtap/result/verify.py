@@ -1,6 +1,6 @@
 """Whether a result is what its certificates say: everything recomputed that can be.
 
-Reads from: domain, loop, result.frames.  Read by: cli.
+Reads from: domain, loop, result.frames, result, traces, why.  Read by: cli.
 
 Hashes show that rows are those that were checked, evidence that bounds and decisions
 follow from the scores.  Whoever changes rows, hashes and scores together, so that they
@@ -21,6 +21,7 @@ from tabtap.loop.digest import table_sha256
 from tabtap.loop.progress import attempts_used
 from tabtap.result.frames import row_windows
 from tabtap.result.result import AugmentResult
+from tabtap.result.traces import as_given
 from tabtap.result.why import counted
 
 _EVIDENCE = {"crossfit": ("real", "before", "after"), "paper": ("fold_gains",)}
@@ -106,6 +107,7 @@ def _real_rows(result: AugmentResult) -> Iterator[Finding]:
 
 def _delivered_rows(result: AugmentResult) -> Iterator[Finding]:
     window = row_windows(result.delivered, result.steps)
+    delivered = as_given(result.delivered.rows, result.codes_given)
     accepted = {c.window for c in result.certificates if c.committed}
     if strays := int(np.sum(~np.isin(window, sorted(accepted)))):
         text = f"{counted(strays, 'synthetic row')} of no committed window"
@@ -113,7 +115,7 @@ def _delivered_rows(result: AugmentResult) -> Iterator[Finding]:
     for certificate in result.certificates:
         if not certificate.committed:
             continue
-        rows = result.delivered.rows.take(window == certificate.window)
+        rows = delivered.take(window == certificate.window)
         lost = certificate.n_rows - len(rows)
         if result.forgotten and lost > 0:
             text = f"{counted(lost, 'row')} forgotten, so its hash is no help"
@@ -238,7 +240,7 @@ def _rule(
 ) -> bool:
     """Tell what the rule of the protocol decides; see ``loop.commit``."""
     bound, over_real = certificate.over_incumbent, certificate.over_real
-    if not certificate.n_judged:
+    if not certificate.n_rows:  # of what may be committed a row must be delivered
         return False
     if over_real is None:
         return bool(bound.gain > min_gain + bound.margin)

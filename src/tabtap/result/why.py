@@ -1,6 +1,6 @@
 """The verdict in one sentence, with its figures, for someone who was not there.
 
-Reads from: domain, loop.  Read by: result.result.
+Reads from: domain, loop, result.frames.  Read by: result.result, forgetting, verify.
 """
 
 from __future__ import annotations
@@ -104,8 +104,11 @@ def _reason_for_none(
     judged = [c for c in certificates if c.n_judged]
     if not judged:
         return _all_refused(counts, len(certificates))
-    best = max(judged, key=_promise)
     pools = counted(len(certificates), "pool")
+    useful = [c for c in judged if c.n_rows]
+    if not useful:
+        return f"none of {pools} held enough rows for one to be delivered"
+    best = max(useful, key=_promise)
     return (
         f"none of {pools} was shown to help; the best one {_shortfall(best, n_real)}, "
         f"and the run ended because {stop.value}"
