@@ -91,7 +91,12 @@ def request_of(cell: Cell, real: Table, preset: Preset) -> Request:
         preset=preset,
         seed=int(cell.stream("run").integers(2**31)),
         evaluator=choose_judge(name, task_of(real), **judging),
-        referee=choose_referee("auto", task_of(real), **judging),
+        referee=choose_referee(
+            "auto",
+            task_of(real),
+            n_folds=preset.augment.utility.n_folds,
+            **judging,
+        ),
         metric=choose_metric(None),
     )
 

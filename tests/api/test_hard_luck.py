@@ -126,16 +126,24 @@ def test_a_referee_that_raises_is_named_with_its_reason(tiny, patients):
         run(X.assign(y=y), "y", tiny, Broken(None))
 
 
-def test_a_referee_that_answers_nan_commits_nothing(tiny, patients):
+def test_a_referee_that_answers_nan_is_named(tiny, patients):
     X, y, _ = patients
 
-    result = run(X.assign(y=y), "y", tiny, Broken(np.nan))
-
-    assert result.verdict == "no_gain"
+    with pytest.raises(EvaluatorError, match=r"referee.*broken"):
+        run(X.assign(y=y), "y", tiny, Broken(np.nan))
 
 
 def test_an_evaluator_that_answers_nan_is_named(tiny, helpful, patients):
     X, y, _ = patients
 
-    with pytest.raises(UserInputError, match="NaN"):
+    with pytest.raises(EvaluatorError, match=r"evaluator.*broken"):
         run(X.assign(y=y), "y", tiny, helpful, evaluator=Broken(np.nan))
+
+
+def test_a_scoring_that_no_fold_allows_is_refused_before_learning(
+    tiny, helpful, patients
+):
+    X, y, _ = patients
+
+    with pytest.raises(UserInputError, match="r2"):
+        run(X.assign(y=y), "y", tiny, helpful, scoring="r2")

@@ -282,7 +282,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             preset=preset,
             seed=seed_of(self.random_state),
             evaluator=choose_judge(evaluator, task, **judging),
-            referee=choose_referee(self.referee, task, **judging),
+            referee=choose_referee(
+                self.referee, task, n_folds=config.utility.n_folds, **judging
+            ),
             metric=choose_metric(self.scoring),
             rules=rules,
             groups=groups,

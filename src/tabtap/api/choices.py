@@ -31,6 +31,7 @@ def choose_judge(
     *,
     license_policy: LicensePolicy,
     n_jobs: int,
+    role: str = "evaluator",
 ) -> ChosenEvaluator:
     """Return an evaluator: one of ``choose_evaluator``'s, or one learner of a panel."""
     learners = panel_learners(task)
@@ -38,7 +39,7 @@ def choose_judge(
         judge = EstimatorEvaluator(learners[choice], name=choice, n_jobs=n_jobs)
         return ChosenEvaluator(judge, f"{choice}: asked for by name.")
     return choose_evaluator(
-        choice, task=task, license_policy=license_policy, n_jobs=n_jobs
+        choice, task=task, license_policy=license_policy, n_jobs=n_jobs, role=role
     )
 
 
@@ -48,12 +49,16 @@ def choose_referee(
     *,
     license_policy: LicensePolicy,
     n_jobs: int,
+    n_folds: int,
 ) -> ChosenEvaluator:
     """Return the referee; the panel unless the user names a learner of theirs."""
     if isinstance(choice, str) and choice == "auto":
         why = "panel: a linear model, nearest neighbours, a forest and a booster."
-        return ChosenEvaluator(PanelEvaluator(n_jobs), why)
-    return choose_judge(choice, task, license_policy=license_policy, n_jobs=n_jobs)
+        share = 1.0 - 1.0 / n_folds
+        return ChosenEvaluator(PanelEvaluator(n_jobs, share), why)
+    return choose_judge(
+        choice, task, license_policy=license_policy, n_jobs=n_jobs, role="referee"
+    )
 
 
 def choose_metric(scoring: str | Callable[..., Any] | None) -> Metric:

@@ -15,9 +15,9 @@ from tabtap.table.schema import Task
 
 _BEST: dict[Task, str] = {"classification": "auto", "regression": "auto"}
 _LINEAR: dict[Task, str] = {"classification": "linear", "regression": "linear"}
-_QUICK_NUMBERS: dict[Task, str] = {"classification": "auto", "regression": "linear"}
-"""The judges of numbers that are better than a line cost a second and more for each of
-a run's hundreds of questions, which only steer the policy; pools have a referee."""
+"""Steps only steer the policy, and there are hundreds of questions: a line is quick
+and, by the tables that come of it, as good; see DECISIONS.md.  Pools have a referee.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Preset:
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     diffusion: DiffusionConfig = field(default_factory=DiffusionConfig)
 
-    evaluators: Mapping[Task, str] = field(default_factory=lambda: dict(_QUICK_NUMBERS))
+    evaluators: Mapping[Task, str] = field(default_factory=lambda: dict(_LINEAR))
     """What ``evaluator="auto"`` stands for, by task."""
 
 
@@ -41,7 +41,6 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 commit=CommitConfig(patience=2),
             ),
             diffusion=DiffusionConfig(n_steps=600),
-            evaluators=_LINEAR,
         ),
         "paper": Preset(
             augment=AugmentConfig.paper(),

@@ -21,6 +21,7 @@ from tabtap.api.wiring import Request, fresh_start, lineages_of, make_scene
 from tabtap.domain import Lineages, StepRecord, WindowRecord
 from tabtap.errors import RunInterrupted
 from tabtap.evaluate.checkpoints import CHECKPOINTS
+from tabtap.evaluate.referee import check_metric
 from tabtap.loop import Limits, Outcome, Progress, Stop, augment
 from tabtap.result import AugmentResult, RunAbout, installed_versions
 from tabtap.stages import Observer
@@ -53,6 +54,7 @@ def run(request: Request, terms: Terms) -> AugmentResult:
     if terms.budget == 0:
         outcome = Outcome(fresh_start(request), Stop.BUDGET)
         return _result(request, terms, lineages, outcome, watch)
+    check_metric(request.metric, request.real, lineages)
     n_members = len(lineages.members)
     terms.narrator.say(f"learning {len(request.real)} rows, {n_members} backbone(s)")
     kept = Checkpoint(terms.checkpoint, request, lineages, terms.budget)

@@ -162,7 +162,7 @@ class UtilityConfig:
     n_folds: int = 5
     """Folds of the real rows; the paper's M."""
 
-    focus_fraction: float = 0.2
+    focus_fraction: float = 1.0
     """Share of each fold's rows, the hardest, that are asked about; alpha."""
 
     max_committed: int | None = 100
@@ -172,7 +172,7 @@ class UtilityConfig:
         check_whole("n_folds", self.n_folds, least=2, hint=5)
         if self.max_committed is not None:
             check_whole("max_committed", self.max_committed, least=0, hint=100)
-        check_between("focus_fraction", self.focus_fraction, 0.0, 1.0, hint=0.2)
+        check_between("focus_fraction", self.focus_fraction, 0.0, 1.0, hint=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +256,6 @@ class AugmentConfig:
                 candidates_per_step=16, hard_share=0.5, redraw_target=False
             ),
             gates=GateConfig(range_quantiles=(0.01, 0.99), plausibility=True),
-            utility=UtilityConfig(max_committed=None),
+            utility=UtilityConfig(focus_fraction=0.2, max_committed=None),
             commit=CommitConfig(protocol="paper", window_length=20, confidence=0.95),
         )

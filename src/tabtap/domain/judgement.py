@@ -51,7 +51,7 @@ class RefereeScores:
     """Scores of the real rows, each given by learners that have not seen it."""
 
     overall: FloatArray
-    """Larger is better.  One per real row, or one per fold."""
+    """Larger is better.  One per real row, or one per fold that can be scored."""
 
     by_learner: Mapping[str, FloatArray] = field(default_factory=dict)
     """The same for each learner of a panel."""

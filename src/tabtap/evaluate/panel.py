@@ -99,9 +99,15 @@ class PanelEvaluator:
     ----------
     n_jobs : int, default=1
         Learners fitted at a time, in processes of their own.
+    share : float, default=1.0
+        Share that contexts hold of the rows that will be trained on; the booster's
+        leaves shrink with it.  A booster of usual leaves cannot split 40 rows and can
+        split 50: judged on four fifths of 50 rows it would look dead, and any rows
+        would seem to revive it.
     """
 
     n_jobs: int = 1
+    share: float = 1.0
 
     name: ClassVar[str] = "panel"
 
@@ -109,12 +115,12 @@ class PanelEvaluator:
         self, contexts: Sequence[Table], queries: Sequence[Table]
     ) -> list[Prediction]:
         """Return one prediction per (context, queries) pair, in the order given."""
-        learners = panel_learners(task_of(contexts, queries))
+        learners = panel_learners(task_of(contexts, queries), self.share)
         answers = answer_with(learners, contexts, queries, n_jobs=self.n_jobs)
         return [PanelPrediction(MappingProxyType(answer)) for answer in answers]
 
 
-def panel_learners(task: Task) -> Learners:
+def panel_learners(task: Task, share: float = 1.0) -> Learners:
     """Return the members for a task, by name; LightGBM boosts where it is installed."""
     # Trees of neighbours measure each query by itself; brute force measures many at
     # once, and rounding then decides ties differently in another company.
@@ -131,10 +137,11 @@ def panel_learners(task: Task) -> Learners:
             "neighbors": KNeighborsRegressor(**neighbors),
             "forest": RandomForestRegressor(N_TREES, random_state=SEED, n_jobs=1),
         }
-    return MappingProxyType({**members, "boosting": _booster(task)})
+    return MappingProxyType({**members, "boosting": _booster(task, share)})
 
 
-def _booster(task: Task) -> Estimator:
+def _booster(task: Task, share: float) -> Estimator:
+    leaf_size = max(1, round(LEAF_SIZE * share))
     labels = task == "classification"
     if find_spec("lightgbm") is not None:
         lightgbm = importlib.import_module("lightgbm")
@@ -145,7 +152,7 @@ def _booster(task: Task) -> Estimator:
             num_leaves=N_LEAVES,
             max_bin=N_BINS,
             colsample_bytree=COLUMN_SHARE,
-            min_child_samples=LEAF_SIZE,
+            min_child_samples=leaf_size,
             random_state=SEED,
             n_jobs=1,
             verbosity=-1,
@@ -157,7 +164,7 @@ def _booster(task: Task) -> Estimator:
         max_leaf_nodes=N_LEAVES,
         max_bins=N_BINS,
         max_features=COLUMN_SHARE,
-        min_samples_leaf=LEAF_SIZE,
+        min_samples_leaf=leaf_size,
         random_state=SEED,
         early_stopping=False,
     )

@@ -160,6 +160,12 @@ def _crossfit_reason(
     return f"{promise}, but this pool adds {over_incumbent.gain:.4g} to what is there"
 
 
+_NOTHING = {
+    False: "no candidate passed the gates",
+    True: "so few candidates passed the gates that none would be delivered",
+}
+
+
 def _certificate(  # noqa: PLR0913  everything a certificate states, by name
     trial: Trial,
     *,
@@ -190,7 +196,7 @@ def _certificate(  # noqa: PLR0913  everything a certificate states, by name
         look=trial.n_failures + 1,
         shown=shown,
         committed=committed,
-        reason=reason if len(trial.pool) else "no candidate passed the gates",
+        reason=reason if len(delivered) else _NOTHING[len(trial.pool) > 0],
         evidence=evidence,
         learners_before=before.learner_means(),
         learners_after=after.learner_means(),
