@@ -20,7 +20,15 @@ from calibration import (
 )
 from records import markdown_table
 from scatter import Panel, Point, scatter_svg
-from twins import CLEAN, LIMIT, committed, harmful_committed, preferred, total
+from twins import (
+    CLEAN,
+    LIMIT,
+    committed,
+    harmful_committed,
+    preferred,
+    ranked_above,
+    total,
+)
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -52,9 +60,10 @@ POISON = f"""## Poison
 Pools of 250 rows offered alone, nothing committed before: drawn whole by the backbones
 (*clean*), the same rows with labels shuffled among a share of them, and rows whose
 columns and label are drawn independently (*noise*). *Harmful committed*: let in, of
-those whose true gain is negative; *preferred*: cells in which the poisoned pool has a
-higher lower bound than its clean twin; *wrongly*: of the cells in which the twin is
-truly better. At most {LIMIT:.0%} is wanted, of harm and of preference."""
+those whose true gain is negative; *preferred*: cells in which the poisoned pool is
+let in with a higher lower bound than its clean twin; *bound above*: cells in which its
+bound is the higher, let in or not. At most {LIMIT:.0%} is wanted, of harm and of
+preference."""
 
 
 def calibration_page(checks: Records, poison: Records, picture: str | None) -> str:
@@ -152,7 +161,7 @@ def poison_table(poison: Records) -> str:
             let_in = [str(committed(part)), str(harmful_committed(part))]
             rows.append([protocol, name, f"{truth:+.3f}", *let_in, *twins])
     header = ["protocol", "pool", "true gain", "committed", "harmful committed"]
-    return markdown_table([*header, "preferred", "wrongly preferred"], rows)
+    return markdown_table([*header, "preferred", "bound above"], rows)
 
 
 def picture(checks: Records) -> str:
@@ -202,8 +211,8 @@ def _committed_only(protocol: str, own: Records) -> list[list[str]]:
 
 def _preferences(own: Records, pools: Sequence[str]) -> list[str]:
     return [
-        str(total([preferred(own, pool, wrongly=wrongly) for pool in pools]))
-        for wrongly in (False, True)
+        str(total([count(own, pool) for pool in pools]))
+        for count in (preferred, ranked_above)
     ]
 
 

@@ -45,25 +45,28 @@ def harmful_committed(records: Iterable[Record]) -> Count:
     return _count(record["committed"] for record in records if _true_gain(record) < 0)
 
 
-def preferred(records: Sequence[Record], pool: str, *, wrongly: bool = False) -> Count:
+def preferred(records: Sequence[Record], pool: str) -> Count:
+    """Count the cells in which a poisoned pool is let in instead of its clean twin."""
+    return _count(
+        bad["committed"] and lower_bound(bad) > lower_bound(good)
+        for good, bad in _twins(records, pool)
+    )
+
+
+def ranked_above(records: Sequence[Record], pool: str) -> Count:
     """Count the cells in which a poisoned pool promises more than its clean twin.
 
-    Parameters
-    ----------
-    records : sequence of mappings
-        Offers to one rule.
-    pool : str
-        Which poison.
-    wrongly : bool, default=False
-        Whether only cells count in which the clean twin is truly the better one.
+    Whether or not anything is let in: where the clean pool does not help either, which
+    of the two bounds is the higher is chance.
     """
-    clean, poisoned = _by_cell(records, CLEAN), _by_cell(records, pool)
-    pairs = [(clean[cell], poisoned[cell]) for cell in clean if cell in poisoned]
     return _count(
-        lower_bound(bad) > lower_bound(good)
-        for good, bad in pairs
-        if not wrongly or _true_gain(bad) < _true_gain(good)
+        lower_bound(bad) > lower_bound(good) for good, bad in _twins(records, pool)
     )
+
+
+def _twins(records: Sequence[Record], pool: str) -> list[tuple[Record, Record]]:
+    clean, poisoned = _by_cell(records, CLEAN), _by_cell(records, pool)
+    return [(clean[cell], poisoned[cell]) for cell in clean if cell in poisoned]
 
 
 def total(counts: Sequence[Count]) -> Count:

@@ -1,5 +1,13 @@
 import pytest
-from twins import Count, committed, harmful_committed, lower_bound, preferred, total
+from twins import (
+    Count,
+    committed,
+    harmful_committed,
+    lower_bound,
+    preferred,
+    ranked_above,
+    total,
+)
 
 
 @pytest.fixture
@@ -50,17 +58,19 @@ def test_a_poisoned_pool_is_compared_with_the_twin_of_its_own_cell(make_offer):
         make_offer("noise", 0.9, split=2),  # no twin
     ]
 
-    assert preferred(offers, "noise") == (1, 2)
+    assert ranked_above(offers, "noise") == (1, 2)
 
 
-def test_a_preference_is_wrong_only_where_the_twin_is_truly_better(make_offer):
+def test_a_pool_is_preferred_only_if_it_is_let_in(make_offer):
     offers = [
-        make_offer("clean", 0.1, truth=0.1, split=0),
-        make_offer("noise", 0.2, truth=-0.1, split=0),
-        make_offer("clean", 0.1, truth=0.1, split=1),
-        make_offer("noise", 0.2, truth=0.3, split=1),
+        make_offer("clean", 0.1, split=0),
+        make_offer("noise", 0.2, let_in=False, split=0),
+        make_offer("clean", 0.1, split=1),
+        make_offer("noise", 0.2, let_in=True, split=1),
+        make_offer("clean", 0.3, split=2),
+        make_offer("noise", 0.2, let_in=True, split=2),
     ]
 
-    assert preferred(offers, "noise") == (2, 2)
-    assert preferred(offers, "noise", wrongly=True) == (1, 1)
+    assert preferred(offers, "noise") == (1, 3)
+    assert ranked_above(offers, "noise") == (2, 3)
     assert total([Count(1, 2), Count(2, 5)]) == (3, 7)

@@ -29,7 +29,9 @@ def lineages(request):
 
 def utility_of(real, lineages, evaluator=None, **settings):
     evaluator = evaluator or EstimatorEvaluator(LogisticRegression())
-    return FoldUtility(real, lineages, evaluator, UtilityConfig(**settings))
+    return FoldUtility(
+        real, lineages, evaluator, UtilityConfig(**{"focus_fraction": 0.2, **settings})
+    )
 
 
 def made(real, lineages, n_rows=6, seed=0):

@@ -15,7 +15,7 @@ def test_it_is_the_loss_of_d_minus_the_loss_of_d_and_s_on_the_focus_of_d(
 ):
     committed, added = make_rows(10), make_rows(seed)
     evaluator = EstimatorEvaluator(LogisticRegression())
-    utility = FoldUtility(real, lineages, evaluator, UtilityConfig())
+    utility = FoldUtility(real, lineages, evaluator, UtilityConfig(focus_fraction=0.2))
     baseline = utility.baseline(committed)
 
     (estimate,) = utility.gains(baseline, [added])

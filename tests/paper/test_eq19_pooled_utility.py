@@ -16,7 +16,7 @@ def test_a_certificate_states_the_loss_of_d_minus_the_loss_of_d_and_the_pool(
     real, lineages, make_rows, losses_by_hand
 ):
     evaluator = EstimatorEvaluator(LogisticRegression())
-    utility = FoldUtility(real, lineages, evaluator, UtilityConfig())
+    utility = FoldUtility(real, lineages, evaluator, UtilityConfig(focus_fraction=0.2))
     committed, steps = make_rows(10), [make_rows(seed, 20) for seed in (3, 4)]
     baseline = utility.baseline(committed)
     rule = PaperCommitment(utility, CommitConfig(), "logistic regression: loss")
