@@ -106,7 +106,7 @@ def test_rows_of_lineages_that_may_not_stand_beside_a_fold_do_not_count(real):
 
 
 def test_it_is_named_after_who_scores_and_by_what(real, lineages):
-    assert referee_of(real, lineages).name == "LogisticRegression: score"
+    assert referee_of(real, lineages).name == "LogisticRegression"
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def make_scene(
         commitment = CrossfitCommitment(refereed, config.commit, request.groups)
     else:
         name = request.evaluator.evaluator.name
-        commitment = PaperCommitment(counted, config.commit, f"{name}: loss")
+        commitment = PaperCommitment(counted, config.commit, name)
     stages = Stages(
         proposer=watch.timed("proposals", proposer),
         gatekeeper=watch.timed(

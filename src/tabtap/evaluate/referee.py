@@ -42,8 +42,9 @@ class FoldReferee:
 
     @property
     def name(self) -> str:
-        """Who scores, by what."""
-        return f"{self.evaluator.name}: {self.metric.name}"
+        """Who scores, and by what if not by the score of predictions."""
+        who, what = self.evaluator.name, self.metric.name
+        return who if what == "score" else f"{who} by {what}"
 
     def scores(self, synthetic: Table) -> RefereeScores:
         """Score the real rows, each fold without itself and with a lineage's rows.
