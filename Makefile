@@ -21,7 +21,6 @@ help:  ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.installed-core  ## add rows to 60 penguins, if they are shown to help
-	@$(FETCH) tabpfn-v1
 	@$(ONE_THREAD) $(BIN)/python examples/04_augment_penguins.py
 
 test: check  ## run the checks and every quick test, doctest and README example

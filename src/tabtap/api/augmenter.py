@@ -55,14 +55,16 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
     preset : {"default", "fast", "paper"} or Preset, default="default"
         Settings that go together.
     evaluator : str, estimator or Evaluator, default="auto"
-        Who judges single steps: ``auto``, the name of an evaluator or of a learner of
-        the panel, a scikit-learn estimator, or an evaluator of one's own.
+        Who judges single steps, to steer the policy: ``auto`` (a linear model; TabPFN
+        under ``paper``), the name of an evaluator or of a learner of the panel, a
+        scikit-learn estimator, or an evaluator of one's own.
     referee : str, estimator or Evaluator, default="auto"
         Who judges pools before they are committed: the learner that will be trained.
         ``auto`` is a panel: linear, nearest neighbours, forest, boosting.
     scoring : str or callable, optional
-        The referee's yardstick: any scikit-learn scorer.  Default: the mean of being
-        right and of the probability given to the truth, or 1 / (1 + squared error).
+        The referee's yardstick: any scikit-learn scorer; of two text labels the last is
+        the positive one.  Default: the mean of being right and of the probability given
+        to the truth, or 1 / (1 + squared error).
     rules : str, path, list or Rules, optional
         What every row must obey: a TOML file, rule texts, or callables.
     groups : column name or array of shape (n_rows,), optional
