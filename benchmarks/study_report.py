@@ -90,10 +90,11 @@ def _commands(records: Sequence[Record]) -> list[str]:
                 "" if len(tables) == len(SOURCES) else f" --tables {' '.join(tables)}"
             )
             n_splits = 1 + max(record["split"] for record in own)
-            commands.append(
+            commands += [
                 f"python benchmarks/study.py{named} --n-real {n_real} --splits "
-                f"{n_splits} --parts {' '.join(parts)}{options}"
-            )
+                f"{n_splits} --seed {seed} --parts {' '.join(parts)}{options}"
+                for seed in sorted({record["seed"] for record in own})
+            ]
     return commands
 
 
