@@ -1,7 +1,7 @@
 """TabularAugmenter: the scikit-learn style door to the whole method.
 
-Reads from: config, errors, table, api.choices, api.presets, api.run, api.seeds.
-Read by: users, api.function, cli, compare.
+Reads from: errors, result, table, api.choices, containers, narrator, presets, run,
+seeds, wiring.  Read by: users, api.function.
 """
 
 from __future__ import annotations

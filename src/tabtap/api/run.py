@@ -142,9 +142,7 @@ def _result(
         versions=installed_versions(),
         seconds=watch.seconds,
         groups=terms.group_labels,
-        rules=()
-        if request.rules is None
-        else tuple(rule.name for rule in request.rules.rules),
+        rules=_rule_names(request),
         licences=_licences(request),
         notes=terms.notes,
     )

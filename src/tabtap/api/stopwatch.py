@@ -1,6 +1,6 @@
 """Where the time of a run goes, stage by stage.
 
-Reads from: nothing.  Read by: api.wiring.
+Reads from: nothing.  Read by: api.run, api.wiring.
 """
 
 from __future__ import annotations

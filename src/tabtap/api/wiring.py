@@ -1,7 +1,7 @@
 """Pick the concrete stages of a run and connect them.
 
-Reads from: config, domain, rng, table, every stage package, loop, api.stopwatch.
-Read by: api.augmenter.
+Reads from: config, domain, rng, stages, table, every stage package, loop,
+api.presets, api.stopwatch.  Read by: api.augmenter, api.checkpoint, api.run.
 """
 
 from __future__ import annotations
