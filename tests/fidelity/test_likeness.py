@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 from tabtap.compare.controls import bootstrap, copies, independent_columns
-from tabtap.compare.fidelity import copy_share, shape_error, trend_error
+from tabtap.fidelity import copy_share, shape_error, trend_error
 from tabtap.table.distance import DistanceScale
 
 
