@@ -1,0 +1,172 @@
+"""Excel workbooks: the values of one sheet, read and written.
+
+Reads from: errors, columns, order.  Read by: reading, writing.
+
+openpyxl comes with the extra ``excel`` and is imported only when it is needed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import zipfile
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from tabtap.errors import UserInputError
+from tabtap.files.order import Order
+from tabtap.files.values import column_of_values
+
+_MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
+_SHEET = "Sheet1"
+
+
+class SheetTable(NamedTuple):
+    """One sheet read."""
+
+    frame: pd.DataFrame
+    sheet: str
+    notes: tuple[str, ...]
+
+
+def load_openpyxl() -> Any:  # noqa: ANN401 - a module without types
+    """Return openpyxl, or raise how to get it."""
+    try:
+        return import_module("openpyxl")
+    except ImportError as error:
+        raise UserInputError(
+            "Excel files need openpyxl, which is not installed. Install it with: pip "
+            'install "tabtap[excel]". Or save the table as .csv.'
+        ) from error
+
+
+def read_excel(content: bytes, name: str, sheet: str | int | None) -> SheetTable:
+    """Return one sheet of a workbook, the first unless another is named.
+
+    Raises
+    ------
+    UserInputError
+        If there is no such sheet, or no table in it.
+    """
+    openpyxl = load_openpyxl()
+    try:
+        book = openpyxl.load_workbook(
+            io.BytesIO(content), read_only=True, data_only=True
+        )
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise UserInputError(
+            f"{name} cannot be read as an Excel workbook: {error}. It is damaged or "
+            "protected. Save it again as .xlsx without a password, or as .csv."
+        ) from error
+    chosen = _choose(book.sheetnames, sheet, name)
+    rows = [list(row) for row in book[chosen].iter_rows(values_only=True)]
+    book.close()
+    notes = []
+    if len(book.sheetnames) > 1:
+        notes.append(f"sheet {chosen!r}, one of {len(book.sheetnames)}")
+    frame, more = _frame(rows, f"Sheet {chosen!r} of {name}")
+    return SheetTable(frame, chosen, (*notes, *more))
+
+
+def excel_content(order: Order) -> bytes:
+    """Return a workbook with one sheet of values."""
+    openpyxl = load_openpyxl()
+    frame = order.marked
+    if len(frame) >= _MAX_ROWS or frame.shape[1] > _MAX_COLUMNS:
+        raise UserInputError(
+            f"{len(frame)} rows x {frame.shape[1]} columns are more than an Excel "
+            "sheet holds. Write a .csv or .parquet file."
+        )
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = (order.like.sheet if order.like is not None else None) or _SHEET
+    header = [str(name) for name in frame.columns]
+    columns = [_cells(frame.iloc[:, i]) for i in range(frame.shape[1])]
+    try:
+        for i, row in enumerate([header, *zip(*columns, strict=True)], start=1):
+            for j, value in enumerate(row, start=1):
+                _fill(sheet.cell(i, j), value)
+    except openpyxl.utils.exceptions.IllegalCharacterError as error:
+        raise UserInputError(
+            "A cell holds a control character, which Excel cannot. Write a .csv or "
+            ".parquet file."
+        ) from error
+    packed = io.BytesIO()
+    book.save(packed)
+    return packed.getvalue()
+
+
+def _choose(names: Sequence[str], sheet: str | int | None, name: str) -> str:
+    if sheet is None and names:
+        return names[0]
+    if isinstance(sheet, int) and 0 <= sheet < len(names):
+        return names[sheet]
+    if sheet in names:
+        return str(sheet)
+    raise UserInputError(
+        f"{name} has no sheet {sheet!r}. It has: {', '.join(map(repr, names))}."
+    )
+
+
+def _frame(rows: list[list[Any]], name: str) -> tuple[pd.DataFrame, list[str]]:
+    filled = [row for row in rows if any(cell is not None for cell in row)]
+    if len(filled) < 2:
+        raise UserInputError(
+            f"{name} has {'a header and no rows' if filled else 'no cells'}. Pass a "
+            "sheet with a header line and rows under it."
+        )
+    width = max(len(row) for row in filled)
+    rows = [row + [None] * (width - len(row)) for row in filled]
+    header, *body = rows
+    used = [
+        i
+        for i in range(width)
+        if header[i] is not None or any(r[i] is not None for r in body)
+    ]
+    names = [
+        "Unnamed: " + str(i) if header[i] is None else str(header[i]).strip()
+        for i in used
+    ]
+    twice = sorted({repr(column) for column in names if names.count(column) > 1})
+    if twice:
+        raise UserInputError(
+            f"{name} has columns of the same name: {', '.join(twice[:5])}. Give each "
+            "its own name."
+        )
+    columns = [
+        column_of_values(n, [row[i] for row in body])
+        for n, i in zip(names, used, strict=True)
+    ]
+    frame = pd.DataFrame(dict(enumerate(column.series for column in columns)))
+    frame.columns = pd.Index(names)
+    notes = [note for column in columns for note in column.notes]
+    return frame, notes
+
+
+def _cells(series: pd.Series) -> list[Any]:
+    """Return a column as values that Excel knows."""
+    if isinstance(series.dtype, pd.DatetimeTZDtype):
+        # Excel has no time zones.
+        series = series.map(lambda time: time.isoformat(), na_action="ignore")
+    cells = [None if pd.isna(value) else value for value in series]
+    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+        seen = [cell.to_pydatetime(warn=False) for cell in cells if cell is not None]
+        if all(time.time() == dt.time() for time in seen):
+            return [None if cell is None else cell.date() for cell in cells]
+        return [
+            None if cell is None else cell.to_pydatetime(warn=False) for cell in cells
+        ]
+    return [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+
+
+def _fill(cell: Any, value: Any) -> None:  # noqa: ANN401
+    known = (bool, int, float, dt.date, dt.datetime, type(None))
+    if isinstance(value, known):
+        cell.value = value
+        return
+    cell.value = str(value)
+    cell.data_type = "s"  # also where the text looks like a formula
