@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
 from tabtap.compare.controls import bootstrap, copies, independent_columns
-from tabtap.fidelity import copy_share, shape_error, trend_error
+from tabtap.fidelity import copy_share, shape_error, shape_errors, trend_error
+from tabtap.table import Kind
 from tabtap.table.distance import DistanceScale
 
 
@@ -165,3 +168,28 @@ def test_no_rows_are_no_copies(related):
     share = copy_share(related, related.empty(), DistanceScale.of(related))
 
     assert (share.exact, share.near) == (0.0, 0.0)
+
+
+def test_errors_by_column_average_to_the_shape_error(build_table, rng):
+    real = build_table(
+        rng.integers(2, size=30), rng.normal(size=30), rng.integers(3, size=30)
+    )
+    synthetic = build_table(
+        rng.integers(2, size=50), rng.normal(size=50) + 1, rng.integers(3, size=50)
+    )
+
+    errors = shape_errors(real, synthetic)
+
+    expected = ks_2samp(real.numeric[:, 0], synthetic.numeric[:, 0]).statistic
+    assert errors[0] == pytest.approx(expected)
+    assert errors.shape == (3,)
+    assert errors.mean() == pytest.approx(shape_error(real, synthetic))
+
+
+def test_columns_that_are_not_generated_have_no_error(build_table):
+    real = build_table(np.zeros(5), np.arange(5.0), np.arange(5) % 2)
+    fixed = replace(real.schema.features[0], kind=Kind.CONSTANT)
+    schema = replace(real.schema, features=(fixed, real.schema.features[1]))
+    real = replace(real, schema=replace(schema, target=None))
+
+    assert np.isnan(shape_errors(real, real)).tolist() == [True, False, True]

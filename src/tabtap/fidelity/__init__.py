@@ -3,6 +3,27 @@
 Reads from: its own modules.  Read by: report, compare, benchmarks.
 """
 
-from tabtap.fidelity.likeness import CopyShare, copy_share, shape_error, trend_error
+from tabtap.fidelity.closeness import Closeness, measure_closeness
+from tabtap.fidelity.likeness import (
+    CopyShare,
+    copy_share,
+    shape_error,
+    shape_errors,
+    trend_error,
+)
+from tabtap.fidelity.relations import associations
+from tabtap.fidelity.telling import telling_apart
+from tabtap.fidelity.yardstick import drawn_again
 
-__all__ = ["CopyShare", "copy_share", "shape_error", "trend_error"]
+__all__ = [
+    "Closeness",
+    "CopyShare",
+    "associations",
+    "copy_share",
+    "drawn_again",
+    "measure_closeness",
+    "shape_error",
+    "shape_errors",
+    "telling_apart",
+    "trend_error",
+]

@@ -58,6 +58,32 @@ def shape_error(real: Table, synthetic: Table) -> float:
     return float(np.mean([*numbers, *levels])) if numbers or levels else 0.0
 
 
+def shape_errors(real: Table, synthetic: Table) -> FloatArray:
+    """Return for each column how far its two distributions are apart.
+
+    Parameters
+    ----------
+    real, synthetic : Table
+        Tables of one schema, each with rows.
+
+    Returns
+    -------
+    array of shape (n_features + 1,)
+        What ``shape_error`` averages: one per feature, the target last.  NaN for
+        columns that are not generated, and for a target that is not there.
+    """
+    errors = np.full(len(real.schema.features) + 1, np.nan)
+    for numeric, measure in ((True, _kolmogorov), (False, _variation)):
+        schema = real.schema
+        places = [*(schema.numeric if numeric else schema.categorical), -1]
+        # Without a target of this sort the last place is left over.
+        for place, pair in zip(
+            places, _columns(real, synthetic, numeric=numeric), strict=False
+        ):
+            errors[place] = measure(*pair)
+    return errors
+
+
 def trend_error(real: Table, synthetic: Table) -> float:
     """Average over pairs of columns how far their relations are apart.
 
@@ -102,7 +128,7 @@ def copy_share(train: Table, synthetic: Table, scale: DistanceScale) -> CopyShar
     """
     if len(synthetic) == 0:
         return CopyShare(exact=0.0, near=0.0)
-    exact = _is_copy(train, synthetic)
+    exact = is_copy(train, synthetic)
     distance, _ = nearest(synthetic, train, scale)
     gap = typical_gap(train, scale)
     near = distance < NEAR_SHARE * gap if np.isfinite(gap) else exact
@@ -166,14 +192,14 @@ def _binned(real: FloatArray, synthetic: FloatArray) -> tuple[IntArray, IntArray
 
 def _correlation_errors(columns: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
     real, synthetic = (
-        _correlations(np.column_stack(x)) for x in zip(*columns, strict=True)
+        correlations(np.column_stack(x)) for x in zip(*columns, strict=True)
     )
     upper = np.triu_indices(len(columns), k=1)
     return np.asarray(np.abs(real - synthetic)[upper] / 2)
 
 
-def _correlations(numbers: FloatArray) -> FloatArray:
-    """Correlations over the rows that have both numbers; 0 where undefined."""
+def correlations(numbers: FloatArray) -> FloatArray:
+    """Return correlations over the rows that have both numbers; 0 where undefined."""
     present = (~np.isnan(numbers)).astype(np.float64)
     count = np.maximum(present.T @ present, 1.0)
     # Standardised first, so that sums of squares do not cancel.
@@ -188,8 +214,11 @@ def _correlations(numbers: FloatArray) -> FloatArray:
     return np.clip(np.where(usable, covariance / product, 0.0), -1.0, 1.0)
 
 
-def _is_copy(train: Table, synthetic: Table) -> BoolArray:
-    """Compare exact cells, not floats: two large integers may share a float."""
+def is_copy(train: Table, synthetic: Table) -> BoolArray:
+    """Say of every synthetic row whether a training row has all of its features.
+
+    Exact cells are compared, not floats: two large integers may share a float.
+    """
     positions = [*train.schema.numeric, *train.schema.categorical]
     n_train = len(train)
     rows = np.empty((n_train + len(synthetic), len(positions)), dtype=np.int64)

@@ -1,0 +1,241 @@
+"""One self-contained page about a result: no network, no scripts, two themes, paper.
+
+Reads from: archive, errors, result, and its neighbours.  Read by: cli, users.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from tabtap.archive import put_in_place
+from tabtap.errors import UserInputError
+from tabtap.report import wording as say
+from tabtap.report.added import added_section
+from tabtap.report.blocks import Block, Figure, Section, TableBlock, Text
+from tabtap.report.evidence import evidence_section
+from tabtap.report.gates_passed import gates_section
+from tabtap.report.likeness import fidelity_section
+from tabtap.report.limits import limits_section
+from tabtap.report.movement import movement_section
+from tabtap.report.nearness import closeness_section
+from tabtap.report.record import record_section
+from tabtap.report.verdict import Verdict, verdict_of
+from tabtap.report.wanted import wanted_section
+from tabtap.report.where import where_section
+from tabtap.result import AugmentResult
+
+Part = Callable[[AugmentResult], Section]
+
+_WITH_ROWS: tuple[Part, ...] = (
+    added_section,
+    evidence_section,
+    gates_section,
+    movement_section,
+    where_section,
+    closeness_section,
+    fidelity_section,
+    record_section,
+    limits_section,
+    wanted_section,
+)
+_WITHOUT_ROWS: tuple[Part, ...] = (
+    added_section,
+    evidence_section,
+    wanted_section,
+    gates_section,
+    movement_section,
+    record_section,
+    limits_section,
+)
+"""In the order of the page, after the verdict: without new rows there is nothing to
+compare with the real ones, and the next question is what would help."""
+
+LONG_TABLE = 16
+"""Rows from which on a table is folded away; on paper all are open."""
+
+NARROW_TABLE = 6
+"""Columns up to which a table stands beside a figure where there is room."""
+
+
+WORDY = 32
+"""Characters from which on a cell needs room, so that its table stands alone."""
+
+
+def report_html(result: AugmentResult, *, title: str | None = None) -> str:
+    """Return the page about a result as one HTML text.
+
+    Parameters
+    ----------
+    result : AugmentResult
+        What a run returned, or ``tabtap.load`` read.
+    title : str, optional
+        Title of the page.  Default: one made of the target's name.
+
+    Returns
+    -------
+    str
+        A whole page that loads nothing from anywhere.  Equal results give equal pages.
+
+    Examples
+    --------
+    >>> import tabtap
+    >>> from tabtap.datasets import load_penguins
+    >>> birds = load_penguins().dropna().iloc[::8]
+    >>> result = tabtap.augment(birds, "species", budget=0, random_state=0)
+    >>> "Nothing was asked for" in report_html(result)
+    True
+    """
+    return page_html(
+        title=_title(result) if title is None else title,
+        about=_about(result),
+        verdict=verdict_of(result),
+        sections=[part(result) for part in _parts(result)],
+        version=result.about.versions.get("tabtap", ""),
+    )
+
+
+def page_html(
+    *,
+    title: str,
+    about: str,
+    verdict: Verdict,
+    sections: Sequence[Section],
+    version: str,
+) -> str:
+    """Return a page of one verdict and any sections, which loads nothing."""
+    page = _template().render(
+        title=title,
+        about=about,
+        css=_file("page.css"),
+        verdict=verdict,
+        sections=sections,
+        version=version,
+    )
+    return page + "\n"
+
+
+def write_report(
+    result: AugmentResult,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    force: bool = True,
+) -> Path:
+    """Write the page about a result to a file, whole or not at all.
+
+    Parameters
+    ----------
+    result : AugmentResult
+        What a run returned, or ``tabtap.load`` read.
+    path : str or path
+        File to write, such as ``report.html``.
+    title : str, optional
+        Title of the page.
+    force : bool, default=True
+        Whether a file that is there already is replaced.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    UserInputError
+        If the folder does not exist, the path is a folder, or a file is there and
+        ``force`` is false.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise UserInputError(
+            f"{str(path)!r} is a folder. Pass the path of a file in it, such as "
+            f"{str(path / 'report.html')!r}."
+        )
+    if path.exists() and not force:
+        raise UserInputError(
+            f"There is a file {str(path)!r} already. Pass another path, or force=True "
+            "to replace it."
+        )
+    put_in_place(report_html(result, title=title).encode(), path)
+    return path
+
+
+def _parts(result: AugmentResult) -> tuple[Part, ...]:
+    return _WITH_ROWS if len(result.delivered) else _WITHOUT_ROWS
+
+
+def _title(result: AugmentResult) -> str:
+    target = result.real.schema.target
+    if target is None:
+        return "Augmentation report"
+    return f"Augmentation report: {say.name(target.column.name)}"
+
+
+def _about(result: AugmentResult) -> str:
+    schema = result.real.schema
+    task = "" if schema.target is None else f", {schema.target.task}"
+    rows = say.counted(len(result.real), "real row")
+    return f"{rows}, {say.counted(len(schema.features), 'feature')}{task}"
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=_printable,
+    )
+    environment.filters.update(markup=Markup, laid_out=_laid_out)
+    environment.tests.update(
+        figure=lambda block: isinstance(block, Figure),
+        table=lambda block: isinstance(block, TableBlock),
+        long=lambda block: len(block.rows) >= LONG_TABLE,
+    )
+    return environment.from_string(_file("page.html.jinja"))
+
+
+def _laid_out(blocks: Sequence[Block]) -> list[tuple[Block, str]]:
+    """Return each block with its width: two narrow ones share a line."""
+    spans: list[str] = []
+    for place, block in enumerate(blocks):
+        begun = bool(spans) and spans.count("half") % 2 == 1
+        following = blocks[place + 1 : place + 2]
+        pairs = begun or (
+            not isinstance(block, Text) and any(_is_narrow(b) for b in following)
+        )
+        spans.append("half" if pairs and _is_narrow(block) else "wide")
+    return list(zip(blocks, spans, strict=True))
+
+
+def _is_narrow(block: Block) -> bool:
+    if isinstance(block, Figure):
+        return 'class="panels"' not in block.svg
+    if isinstance(block, TableBlock):
+        n_columns = len(block.header)
+        wordy = any(len(cell) > WORDY for row in block.rows for cell in row)
+        fits = n_columns <= (3 if wordy else NARROW_TABLE)
+        return fits and len(block.rows) < LONG_TABLE
+    return True
+
+
+def _printable(value: Any) -> Any:  # noqa: ANN401  whatever the page shows
+    """Return text without signs that no page may hold."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    whole = value.encode("utf-8", "replace").decode("utf-8")
+    return "".join(
+        sign if unicodedata.category(sign) != "Cc" else " " for sign in whole
+    )
+
+
+def _file(name: str) -> str:
+    return (resources.files("tabtap.report") / name).read_text(encoding="utf-8")

@@ -1,0 +1,148 @@
+"""All that is needed to make the run again: settings, seed, versions, judges, times.
+
+Reads from: result, report.blocks, reading, wording.  Read by: report.page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tabtap.report import wording as say
+from tabtap.report.blocks import Block, Section, TableBlock, Text
+from tabtap.report.reading import n_given
+from tabtap.result import AugmentResult
+
+_STAGES = {
+    "backbones": "Learning the table",
+    "proposals": "Making rows",
+    "gates": "Looking at single rows",
+    "evaluator": "Judging steps",
+    "referee": "Judging sets of rows",
+}
+
+
+def record_section(result: AugmentResult) -> Section:
+    """Return what someone else needs to get the same rows."""
+    blocks: list[Block] = [_run(result), _versions(result), *_times(result)]
+    blocks.append(Text(_remarks(result)))
+    blocks += [*_rules(result), *_licences(result), *_settings(result)]
+    return Section(
+        "record",
+        "To make it again",
+        "The same table, settings, seed and versions give the same rows on the same "
+        "kind of machine.",
+        tuple(blocks),
+    )
+
+
+def _run(result: AugmentResult) -> TableBlock:
+    about, schema = result.about, result.real.schema
+    target = schema.target
+    rows = [
+        ("Real rows", say.count(n_given(result))),
+        ("Features", say.count(len(schema.features))),
+        ("Target", "none" if target is None else say.name(target.column.name)),
+        ("Task", "none" if target is None else target.task),
+        ("Seed", str(about.seed)),
+        ("Rows asked for", _budget(about.budget)),
+        ("Judge of steps", _judge(about.evaluator, about.evaluator_why)),
+        ("Referee of sets", _judge(about.referee, about.referee_why)),
+        ("Groups", _groups(result)),
+        ("Fingerprint of the real rows", result.real_sha256 or "not on record"),
+    ]
+    return TableBlock("The run", ("What", "Value"), tuple(rows))
+
+
+def _budget(budget: int | str) -> str:
+    return "as many as help" if budget == "auto" else say.count(int(budget))
+
+
+def _judge(who: str, why: str) -> str:
+    """Return a judge with the reason for it, which may begin with its name."""
+    return why or who or "not on record"
+
+
+def _groups(result: AugmentResult) -> str:
+    groups = result.about.groups
+    if groups is None:
+        return "none: every row was taken to stand for itself"
+    own = result.groups[: len(result.real)]
+    n_groups = len(np.unique(own.astype(str)))
+    return f"{say.count(n_groups)}, each kept on one side of every split"
+
+
+def _rules(result: AugmentResult) -> list[Block]:
+    rules = result.about.rules
+    if not rules:
+        return []
+    rows = tuple((say.name(rule),) for rule in rules)
+    return [TableBlock("Rules that every new row obeys", ("Rule",), rows)]
+
+
+def _versions(result: AugmentResult) -> Block:
+    versions = result.about.versions
+    if not versions:
+        return Text(("The versions of the packages are not on record.",))
+    return TableBlock("Versions", ("Package", "Version"), tuple(versions.items()))
+
+
+def _times(result: AugmentResult) -> list[Block]:
+    spent = result.about.seconds
+    if not spent:
+        return []
+    rows = [(_STAGES.get(stage, stage), say.seconds(t)) for stage, t in spent.items()]
+    rows.append(("Together", say.seconds(sum(spent.values()))))
+    return [
+        TableBlock(
+            "Time spent", ("Stage", "Time"), tuple(rows), align_right=frozenset({1})
+        )
+    ]
+
+
+def _licences(result: AugmentResult) -> list[Block]:
+    licences = result.about.licences
+    if not licences:
+        return []
+    return [
+        TableBlock(
+            "Licences of weights", ("Weights", "Licence"), tuple(licences.items())
+        )
+    ]
+
+
+def _remarks(result: AugmentResult) -> tuple[str, ...]:
+    """Return the notes of the run, and what there is none of."""
+    about = result.about
+    said = [f"Note: {note}" for note in about.notes]
+    if not about.rules:
+        said.append("No rules were given for new rows.")
+    if not about.licences:
+        said.append("No weights that others trained were used.")
+    file = "The file that tabtap saves holds rows, checks and this record"
+    return (*said, f"{file}; tabtap verify tells whether they fit each other.")
+
+
+def _settings(result: AugmentResult) -> list[Block]:
+    rows = tuple((name, value) for name, value in _flat(result.about.settings))
+    if not rows:
+        return [Text(("The settings are not on record.",))]
+    return [TableBlock("Every setting", ("Setting", "Value"), rows)]
+
+
+def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", _value(value)
+
+
+def _value(value: Any) -> str:  # noqa: ANN401  any setting
+    if isinstance(value, list):
+        return " to ".join(map(_value, value)) if len(value) == 2 else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)

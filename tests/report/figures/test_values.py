@@ -1,0 +1,128 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from tabtap.fidelity.relations import TARGET
+from tabtap.report.date_ticks import MAX_TICKS, date_ticks
+from tabtap.report.values import (
+    column_title,
+    column_values,
+    date_text,
+    number_text,
+    tick_texts,
+)
+from tabtap.table import read_frame
+
+
+def _column(values, place=0, target=None):
+    n = len(values)
+    label = np.resize(["a", "b"], n) if target is None else target
+    table = read_frame(pd.DataFrame({"x": values, "y": label}), "y")
+    return column_values(table, table.empty(), place)
+
+
+def test_levels_are_named_and_holes_are_missing():
+    column = _column(["u", None, "v", "u"] * 4)
+
+    assert column.sort == "level"
+    assert column.real[:4].tolist() == [0, -1, 1, 0]
+    assert [column.text(code) for code in (-1, 0, 1)] == ["missing", "u", "v"]
+
+
+def test_a_regression_target_is_a_column_of_numbers():
+    column = _column(np.arange(30.0), TARGET, target=np.arange(30) / 7)
+
+    assert (column.name, column.sort) == ("y", "number")
+    assert column.real == pytest.approx(np.arange(30) / 7)
+
+
+def test_days_are_counted_from_1970():
+    times = pd.date_range("2020-01-01", periods=16, freq="36h")
+
+    column = _column(times)
+
+    assert column.sort == "date"
+    assert column.real[:3].tolist() == [18262.0, 18263.5, 18265.0]
+    assert column.text(18263.5) == "2020-01-02 12:00"
+
+
+def test_times_are_those_on_the_clock_of_their_zone():
+    zone = "America/New_York"
+    noon = pd.date_range("2020-01-01 12:00", periods=16, freq="D", tz=zone)
+    odd = noon + pd.to_timedelta(np.arange(16) ** 2 % 7, unit="min")
+
+    for times in (noon, odd):
+        column = _column(times)
+
+        wall = times.tz_localize(None).to_numpy().astype("M8[us]").astype(np.int64)
+        assert column.real == pytest.approx(wall / 86400e6)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "unit", "first"),
+    [(7200, "hours", 2.0), (86400 * 3, "days", 3.0), (90, "minutes", 1.5)],
+)
+def test_durations_are_counted_in_the_unit_that_suits_them(seconds, unit, first):
+    spread = seconds + np.arange(16) * seconds // 16
+
+    column = _column(pd.to_timedelta(spread, unit="s"))
+
+    assert (column.sort, column.unit) == ("number", unit)
+    assert column.real[0] == pytest.approx(first)
+    assert column.text(first).endswith(unit)
+
+
+def test_numbers_that_cannot_be_drawn_are_counted_in_powers_of_ten():
+    column = _column(np.linspace(-3e307, 3e307, 24))
+
+    assert column.power == 307
+    assert column.real == pytest.approx(np.linspace(-3, 3, 24))
+    assert column.text(3.0) == "3·10³⁰⁷"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (0.1 + 0.2, "0.3"),
+        (-1234.5, "\u22121\u202f234"),
+        (99999.9, "100\u202f000"),
+        (999999.0, "999\u202f999"),
+        (9.999e6, "10·10⁶".replace("10·10⁶", "1·10⁷")),
+        (1e-9, "1·10⁻⁹"),
+        (float("nan"), "none"),
+    ],
+)
+def test_numbers_are_written_for_people(value, text):
+    assert number_text(value) == text
+
+
+@pytest.mark.parametrize(
+    "ticks",
+    [[0.0, 0.25, 0.5], [1e15, 1e15 + 200, 1e15 + 400], [1e8, 2e8], [-0.001, 0.0]],
+)
+def test_ticks_are_told_apart(ticks):
+    texts = tick_texts(np.array(ticks))
+
+    assert len(set(texts)) == len(ticks)
+
+
+def test_a_name_without_letters_is_called_a_column():
+    assert column_title("7") == "column 7"
+    assert column_title("x7") == "x7"
+
+
+def test_a_time_is_written_as_its_date():
+    assert date_text(-1.0) == "1969-12-31"
+    assert date_text(float("nan")) == "none"
+
+
+@pytest.mark.parametrize("low", [-700_000.0, 0.3, 18_262.0])
+@pytest.mark.parametrize("span", [0.001, 0.02, 0.4, 2, 9, 50, 130, 400, 3000, 99_999])
+def test_an_axis_of_dates_has_a_few_round_ones_in_order(low, span):
+    places, texts = date_ticks(low, low + span)
+
+    assert 1 <= len(places) <= MAX_TICKS
+    assert places == sorted(places)
+    assert low - 1e-6 <= places[0] <= places[-1] <= low + span + 1e-6
+    assert len(set(texts)) == len(texts)

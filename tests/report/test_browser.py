@@ -1,0 +1,180 @@
+"""The page in Chromium: what people see, on a phone, in the dark, and on paper."""
+
+import shutil
+
+import pytest
+
+WIDTHS = {"phone": 400, "desk": 1400}
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+PAIRS = ("h1", ".about", ".verdict h2", ".sentence", ".card dt", ".card .value")
+PAIRS += ("nav a", ".lead", "h3", "figcaption", "thead th", "tbody td", "footer p")
+PAIRS += (".plot svg text", ".brand", ".meaning p")
+
+CONTRAST = """
+selector => {
+  const rgb = text => text.match(/[\\d.]+/g).map(Number);
+  const light = c => {
+    const [r, g, b] = c.slice(0, 3).map(v => {
+      v /= 255;
+      return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = element => {
+    for (; element; element = element.parentElement) {
+      const c = rgb(getComputedStyle(element).backgroundColor);
+      if (c.length === 3 || c[3] === 1) return c;
+    }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll(selector)].map(element => {
+    const style = getComputedStyle(element);
+    const ink = element.closest('svg') ? style.fill : style.color;
+    const [a, b] = [light(rgb(ink)), light(ground(element))].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  });
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed"
+    )
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=found,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, page_of, tmp_path):
+    """Open the page of a result; what it said and asked for is noted beside it."""
+    contexts = []
+
+    def open_(name, *, width=1400, scheme="light"):
+        path = tmp_path / "report.html"
+        path.write_text(page_of(name), encoding="utf-8")
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.heard, page.asked = [], []
+        page.on("console", lambda message: page.heard.append(message.text))
+        page.on("pageerror", lambda error: page.heard.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("name", ["good", "regression", "refused", "paper", "budget 0"])
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+def test_the_page_fits_is_silent_and_asks_for_nothing(open_page, name, width):
+    page = open_page(name, width=width)
+
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert page.heard == []
+    assert page.asked == [page.url]  # the file itself
+    assert wide <= width
+
+
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+def test_every_figure_can_be_seen_and_has_words(open_page, width):
+    page = open_page("good", width=width)
+
+    boxes = page.eval_on_selector_all(
+        ".plot svg", "all => all.map(x => x.getBoundingClientRect().toJSON())"
+    )
+    words = page.eval_on_selector_all(
+        ".plot", "all => all.map(x => x.getAttribute('aria-label'))"
+    )
+    assert len(boxes) >= 6
+    assert all(box["width"] > 100 and box["height"] > 10 for box in boxes)
+    assert all(box["right"] <= width for box in boxes)
+    assert all(len(text) > 20 for text in words)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["good", "refused", "paper"])
+def test_text_stands_out_from_its_ground(open_page, name, scheme):
+    page = open_page(name, scheme=scheme)
+
+    contrast = {
+        selector: min(page.evaluate(CONTRAST, selector), default=None)
+        for selector in PAIRS
+    }
+    seen = {selector: ratio for selector, ratio in contrast.items() if ratio}
+    assert len(seen) >= len(PAIRS) - 3  # a page without rows lacks some figures
+    assert {s: round(ratio, 2) for s, ratio in seen.items() if ratio < 4.5} == {}
+
+
+def test_the_dark_page_has_other_colours(open_page):
+    colours = [
+        open_page("good", scheme=scheme).evaluate(
+            "[getComputedStyle(document.body).backgroundColor,"
+            " getComputedStyle(document.querySelector('.plot svg text')).fill]"
+        )
+        for scheme in ("light", "dark")
+    ]
+
+    assert colours[0][0] != colours[1][0]
+    assert colours[0][1] != colours[1][1]
+
+
+def test_the_keyboard_reaches_the_verdict_and_every_table(open_page):
+    page = open_page("good", width=400)
+    reached = []
+
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate(
+                "[document.activeElement.className, document.activeElement.tagName,"
+                " document.activeElement.getAttribute('aria-labelledby')]"
+            )
+        )
+
+    shown = page.eval_on_selector_all(
+        ".scroll", "all => all.filter(x => x.checkVisibility()).length"
+    )
+    tables = {label for name, _, label in reached if name == "scroll"}
+    assert reached[0][:2] == ["skip", "A"]
+    assert len(tables) == shown > 3
+    assert "SUMMARY" in {tag for _, tag, _ in reached}
+
+
+def test_the_skip_link_leads_to_the_verdict(open_page):
+    page = open_page("good")
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_on_paper_everything_is_open_and_light(open_page):
+    page = open_page("good", scheme="dark")
+
+    page.emulate_media(media="print")
+    shown = page.evaluate(
+        "[...document.querySelectorAll('details table')]"
+        ".map(x => x.getBoundingClientRect().height)"
+    )
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    assert shown
+    assert min(shown) > 100
+    assert ground == "rgb(255, 255, 255)"
+    assert page.pdf().startswith(b"%PDF")

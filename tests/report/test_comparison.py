@@ -1,0 +1,104 @@
+"""Scores by learner and class, against independent computations."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tabtap.report.blocks import Figure, TableBlock, Text
+from tabtap.report.comparison import class_parts, comparison_blocks, learner_pairs
+from tabtap.report.reading import deciding
+
+
+def texts(blocks):
+    return " ".join(p for b in blocks if isinstance(b, Text) for p in b.paragraphs)
+
+
+def test_learners_are_compared_with_real_rows_alone(make_result, good):
+    later = replace(good.certificates[1], learners_before={"linear": 0.9})
+    result = make_result([good.certificates[0], later], rows=(0,))
+
+    pairs = learner_pairs(result, later)
+
+    assert [(p.name, p.before, p.after) for p in pairs] == [
+        ("Linear model", 0.68, 0.80),
+        ("Random forest", 0.72, 0.70),
+    ]
+
+
+def test_classes_have_their_own_means_and_t_intervals(make_result, good):
+    rng = np.random.default_rng(0)
+    before, after = rng.random(24), rng.random(24)
+    evidence = {"real": before, "before": before, "after": after}
+    check = replace(good.certificates[1], evidence=evidence)
+
+    parts = class_parts(make_result([check], rows=(0,)), check)
+
+    for part, own in zip(parts, [slice(0, 16), slice(16, 24)], strict=True):
+        difference = after[own] - before[own]
+        low, high = stats.t.interval(
+            0.9, len(difference) - 1, difference.mean(), stats.sem(difference)
+        )
+        assert part.before == pytest.approx(before[own].mean())
+        assert part.after == pytest.approx(after[own].mean())
+        assert part.bound.lower == pytest.approx(low)
+        assert part.bound.gain + part.bound.margin == pytest.approx(high)
+
+
+def test_rows_that_were_forgotten_are_left_out(make_result, good):
+    after = np.arange(24.0)
+    evidence = {"real": np.zeros(24), "before": np.zeros(24), "after": after}
+    check = replace(good.certificates[1], evidence=evidence)
+    result = make_result([check], rows=(5, 16)).forget([0, 23])
+
+    healthy, ill = class_parts(result, check)
+
+    assert (healthy.n_rows, healthy.after) == (15, np.arange(1, 16).mean())
+    assert (ill.n_rows, ill.after) == (7, np.arange(16, 23).mean())
+
+
+def test_rows_of_one_group_count_once(make_result, good):
+    # Eight ill rows of four patients, whose two rows each say the same.
+    after = np.repeat([0.1, 0.4, 0.2, 0.3], 2)
+    evidence = {
+        "real": np.zeros(24),
+        "after": np.concatenate([np.zeros(16), after]),
+        "clusters": np.repeat(np.arange(12.0), 2),
+    }
+    check = replace(good.certificates[1], evidence=evidence)
+
+    ill = class_parts(make_result([check], rows=(0,)), check)[1]
+
+    margin = stats.t.ppf(0.95, 3) * stats.sem([0.1, 0.4, 0.2, 0.3])
+    assert ill.bound.margin == pytest.approx(margin)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("by folds", "roc_auc gives one figure for a fold"),
+        ("paper", "rule keeps no scores of single rows"),
+    ],
+)
+def test_where_rows_have_no_scores_it_says_so(every_case, name, said):
+    blocks = comparison_blocks(every_case[name])
+
+    assert said in texts(blocks)
+    assert not any(isinstance(block, TableBlock) for block in blocks)
+
+
+def test_titles_count_who_gained(good):
+    found = [b.title for b in comparison_blocks(good) if isinstance(b, Figure)]
+
+    assert found == [
+        "1 of 2 learners scores higher with the new rows",
+        "All 2 classes score higher with the new rows",
+    ]
+
+
+def test_the_nearest_refused_set_is_said_not_to_be_added(refused):
+    figure = comparison_blocks(refused)[0]
+
+    assert "which was not added" in figure.caption
+    assert deciding(refused).window == 0

@@ -1,0 +1,44 @@
+"""All that is needed to make a run again."""
+
+import numpy as np
+
+from tabtap.report.blocks import TableBlock, Text
+from tabtap.report.record import record_section
+
+THIN = "\u202f"
+
+
+def tables(section):
+    return {b.title: b for b in section.blocks if isinstance(b, TableBlock)}
+
+
+def texts(blocks):
+    return " ".join(p for b in blocks if isinstance(b, Text) for p in b.paragraphs)
+
+
+def test_all_that_is_needed_is_there(make_result):
+    result = make_result(
+        rules=("dose > 0",),
+        licences={"tabpfn-v1": "Apache-2.0"},
+        notes=("A lesser judge was taken.",),
+        groups=np.repeat(np.arange(12), 2),
+    )
+
+    section = record_section(result)
+
+    found = tables(section)
+    assert dict(found["The run"].rows)["Seed"] == "7"
+    assert dict(found["The run"].rows)["Groups"].startswith("12, each kept")
+    assert found["Rules that every new row obeys"].rows == (("dose > 0",),)
+    assert ("tabpfn-v1", "Apache-2.0") in found["Licences of weights"].rows
+    assert ("tabtap", "0.1.0") in found["Versions"].rows
+    assert ("Together", f"1{THIN}min 6{THIN}s") in found["Time spent"].rows
+    assert "A lesser judge was taken." in texts(section.blocks)
+    assert ("augment.commit.confidence", "0.8") in found["Every setting"].rows
+
+
+def test_what_is_not_on_record_is_said_to_be_missing(every_case):
+    said = texts(record_section(every_case["unproven"]).blocks)
+
+    assert "The settings are not on record." in said
+    assert "The versions of the packages are not on record." in said
