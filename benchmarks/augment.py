@@ -21,9 +21,10 @@ from paper_tables import load_table
 from records import append_records, markdown_table, stamp
 from study_cell import repetition_of
 from threadpoolctl import threadpool_limits
-from usefulness import Cell, all_redrawn
+from usefulness import Cell
 
 from tabtap.api import TabularAugmenter
+from tabtap.compare.methods.rungs import draw_one_shot
 from tabtap.compare.protocol import repetitions
 from tabtap.compare.sources import load_source
 from tabtap.diffusion import fit_backbone
@@ -62,7 +63,7 @@ def timed_rival(name: str, budget: int, seed: int) -> Record:
     started = time.process_time()
     backbone = fit_backbone(real, rng=rng)
     fitted = time.process_time()
-    rows = all_redrawn(backbone, real, budget, rng)
+    rows = draw_one_shot(backbone, real, budget, rng)
     ended = time.process_time()
     return {
         "cpu_seconds": round(ended - started, 3),

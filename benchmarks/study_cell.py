@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from usefulness import Cell
 
-from tabtap.api.choices import choose_judge, choose_metric, choose_referee
 from tabtap.api.presets import PRESETS, Preset
 from tabtap.api.wiring import Request, lineages_of
+from tabtap.compare.methods.asking import request_for
 from tabtap.compare.protocol import Repetition, repetitions
-from tabtap.config import AugmentConfig, DiffusionConfig
+from tabtap.config import DiffusionConfig
 from tabtap.diffusion import BackboneStack, load_stack
 
 # Its two public callers fit either the folds or the whole table, never both at once.
@@ -30,14 +30,8 @@ from tabtap.diffusion.fit import _fit
 from tabtap.domain import Lineages
 from tabtap.domain.lineages import WHOLE
 from tabtap.table import Table
-from tabtap.table.schema import Task
 
 Settings = Mapping[str, Any]
-
-PAPER_REGRESSION_EVALUATOR = "holdout"
-"""Who judges regression rows under the paper's protocol: the linear model of its
-appendix F.  With no in-context model for numbers at hand, "auto" is an ensemble, which
-is fitted ten times at every step: minutes for each cell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,23 +76,7 @@ def repetition_of(cell: Cell, table: Table) -> Repetition:
 
 def request_of(cell: Cell, real: Table, preset: Preset) -> Request:
     """Return a run on some rows; the folds are the same for every preset."""
-    judging = {"license_policy": "open", "n_jobs": 1}
-    name = preset.evaluators[task_of(real)]
-    if preset.augment.commit.protocol == "paper" and task_of(real) == "regression":
-        name = PAPER_REGRESSION_EVALUATOR
-    return Request(
-        real=real,
-        preset=preset,
-        seed=int(cell.stream("run").integers(2**31)),
-        evaluator=choose_judge(name, task_of(real), **judging),
-        referee=choose_referee(
-            "auto",
-            task_of(real),
-            n_folds=preset.augment.utility.n_folds,
-            **judging,
-        ),
-        metric=choose_metric(None),
-    )
+    return request_for(real, preset, int(cell.stream("run").integers(2**31)))
 
 
 def prepare(
@@ -145,15 +123,3 @@ def forget(kept: Path) -> None:
     """Remove the backbones of a cell that is done."""
     for file in (kept.with_suffix(".seconds"), kept):
         file.unlink(missing_ok=True)
-
-
-def task_of(table: Table) -> Task:
-    """Return what a table asks for."""
-    if table.schema.target is None:
-        raise SystemExit("The table has no target, so there is nothing to study.")
-    return table.schema.target.task
-
-
-def paper_preset(n_steps: int = 60) -> Preset:
-    """Return Table 4 of the paper, with fewer steps than its 200."""
-    return Preset(augment=replace(AugmentConfig.paper(), n_steps=n_steps))

@@ -27,7 +27,8 @@ from settings import add_config_option, config_overrides
 from summary import column_name, summarise
 from threadpoolctl import threadpool_limits
 
-from tabtap.compare.controls import copies, even_rows, jitter
+from tabtap.compare.controls import copies, jitter
+from tabtap.compare.methods.rungs import draw_one_shot
 from tabtap.compare.predictors import mean_score
 from tabtap.compare.protocol import Repetition, repetitions
 from tabtap.compare.smote import smote
@@ -63,14 +64,6 @@ class Cell:
         return stream(self.seed, purpose, self.table, self.n_real, self.split)
 
 
-def all_redrawn(
-    backbone: Backbone, real: Table, n: int, rng: np.random.Generator
-) -> Table:
-    """Draw whole rows, classes or target bins evenly."""
-    targets = real.condition[even_rows(real, n, rng)]
-    return backbone.sample(n, rng, targets=targets)
-
-
 def half_redrawn(
     backbone: Backbone, real: Table, n: int, rng: np.random.Generator
 ) -> Table:
@@ -88,7 +81,7 @@ CONTROLS: Mapping[str, Callable[[Table, int, np.random.Generator], Table | None]
 }
 GENERATED: Mapping[
     str, Callable[[Backbone, Table, int, np.random.Generator], Table]
-] = {"all redrawn": all_redrawn, "half redrawn": half_redrawn}
+] = {"all redrawn": draw_one_shot, "half redrawn": half_redrawn}
 METHODS = (*CONTROLS, *GENERATED)
 
 

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 import usefulness
-from usefulness import METHODS, Cell, all_redrawn, half_redrawn, measure, pending
+from usefulness import METHODS, Cell, half_redrawn, measure, pending
 
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import fit_backbone
@@ -26,12 +26,6 @@ def cell():
 def backbone(birds):
     rng = np.random.default_rng(0)
     return fit_backbone(birds, rng=rng, config=DiffusionConfig(**QUICK))
-
-
-def test_rows_are_drawn_for_every_class_evenly(birds, backbone):
-    rows = all_redrawn(backbone, birds, 30, np.random.default_rng(0))
-
-    assert np.bincount(rows.target).tolist() == [10, 10, 10]
 
 
 def test_half_redrawn_rows_keep_about_half_of_their_cells(birds, backbone):

@@ -147,3 +147,9 @@ SORTS = {
 def table(request):
     """Give every sort of table in turn."""
     return SORTS[request.param](np.random.default_rng(7))
+
+
+@pytest.fixture(scope="session")
+def sorts():
+    """Give the makers of all sorts of tables by name, for those who want only some."""
+    return SORTS

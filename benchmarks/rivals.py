@@ -1,0 +1,223 @@
+"""CTGAN and TVAE beside the package of their authors, on the same rows.
+
+Run: ``python benchmarks/rivals.py --package-python PYTHON --out rivals.jsonl``, where
+PYTHON has the package (see ctgan_process).  ``--page docs/results/rivals.md`` writes
+the page.
+
+Both get the same 500 rows, as numbers and codes without holes, and are compared with
+500 others.  Beside them stand a bootstrap of the training rows and columns drawn
+independently of each other.  One JSON line for each table, seed, method and maker; what
+is there is not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from paper_tables import load_table
+from records import append_records, markdown_table, read_records, stamp
+from summary import mean_and_error
+from threadpoolctl import threadpool_limits
+
+from tabtap.api.stopwatch import Stopwatch
+from tabtap.compare.controls import bootstrap, independent_columns
+from tabtap.compare.methods.ctgan import Ctgan
+from tabtap.compare.methods.flat import FlatColumns, FlatRows
+from tabtap.compare.methods.tvae import Tvae
+from tabtap.compare.sources import SOURCES
+from tabtap.fidelity import shape_error, trend_error
+from tabtap.rng import stream
+from tabtap.table import Table
+
+SCRIPT = Path(__file__).with_name("ctgan_process.py")
+TABLES = ("electricity", "credit-g")
+N_ROWS = 500
+"""Training rows, held-out rows and drawn rows, of each so many."""
+
+METHODS = {"CTGAN": Ctgan(), "TVAE": Tvae()}
+CONTROLS = {"bootstrap": bootstrap, "independent columns": independent_columns}
+PACKAGE = "ctgan package"
+
+Record = dict[str, Any]
+
+
+def divide(table: Table, rng: np.random.Generator) -> tuple[Table, Table]:
+    """Return training rows and held-out rows, half each if there are few."""
+    n_rows = min(N_ROWS, len(table) // 2)
+    rows = rng.permutation(len(table))
+    return table.take(rows[:n_rows]), table.take(rows[n_rows : 2 * n_rows])
+
+
+def draw(
+    train: Table, method: str, maker: str, seed: int, python: Path | None
+) -> tuple[Table, float]:
+    """Return as many drawn rows as there are training rows, and the CPU seconds."""
+    if maker == PACKAGE:
+        if python is None:
+            raise SystemExit("Name a Python that has ctgan with --package-python.")
+        return draw_by_package(train, method, seed, python)
+    rng, started = stream(seed, method), time.process_time()
+    if method in CONTROLS:
+        rows = CONTROLS[method](train, len(train), rng)
+    else:
+        rows = METHODS[method].make(train, len(train), rng, Stopwatch())
+    return rows, time.process_time() - started
+
+
+def draw_by_package(
+    train: Table, method: str, seed: int, python: Path
+) -> tuple[Table, float]:
+    """Have the package draw rows, in a process of its own."""
+    columns = FlatColumns.of(train)
+    rows = columns.rows(train)
+    with tempfile.TemporaryDirectory() as folder:
+        given, made = Path(folder) / "rows.npz", Path(folder) / "drawn.npz"
+        np.savez(given, numbers=rows.numbers, codes=rows.codes)
+        options = ["--model", method, "--n", str(len(train)), "--seed", str(seed)]
+        done = subprocess.run(
+            [str(python), str(SCRIPT), str(given), str(made), *options],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise SystemExit(f"{python} could not run the package:\n{done.stderr}")
+        with np.load(made) as file:
+            drawn = FlatRows(file["numbers"], file["codes"])
+    return columns.table(drawn), float(done.stdout.splitlines()[-1])
+
+
+def measure(name: str, table: Table, what: Record, python: Path | None) -> Record:
+    """Compare drawn rows with held-out ones.
+
+    Parameters
+    ----------
+    name : str
+        What the table is called.
+    table : Table
+        All of its rows.
+    what : dict
+        The ``method``, the ``maker`` and the ``seed``, which chooses the rows too.
+    python : Path, optional
+        A Python that has the package.
+    """
+    train, held_out = divide(table, stream(what["seed"], "divide", name))
+    with threadpool_limits(1):
+        rows, seconds = draw(train, what["method"], what["maker"], what["seed"], python)
+    return {
+        "table": name,
+        **what,
+        "shape_error": shape_error(held_out, rows),
+        "trend_error": trend_error(held_out, rows),
+        "seconds": round(seconds, 3),
+    }
+
+
+def rivals_table(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return errors in per cent, averaged over seeds."""
+    header = ["table", "method", "by", "shape error", "trend error", "CPU s", "seeds"]
+    kinds = dict.fromkeys((r["table"], r["method"], r["maker"]) for r in records)
+    rows = []
+    for kind in kinds:
+        chosen = [r for r in records if (r["table"], r["method"], r["maker"]) == kind]
+        errors = [
+            _percent([record[name] for record in chosen])
+            for name in ("shape_error", "trend_error")
+        ]
+        seconds = np.mean([record["seconds"] for record in chosen])
+        rows.append([*kind, *errors, f"{seconds:.1f}", str(len(chosen))])
+    return markdown_table(header, rows)
+
+
+def page(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return the page of results."""
+    seeds = sorted({record["seed"] for record in records})
+    tables = " ".join(dict.fromkeys(record["table"] for record in records))
+    command = f"python benchmarks/rivals.py --tables {tables} "
+    command += f"--seeds {' '.join(map(str, seeds))} --package-python PYTHON"
+    marks = {
+        mark: ", ".join(dict.fromkeys(record[mark] for record in records))
+        for mark in ("commit", "date", "machine")
+    }
+    return "\n".join(
+        [
+            "# Are the rivals what they are called?",
+            "",
+            "Computed by `benchmarks/rivals.py`. CTGAN and TVAE are written from their",
+            "paper (Xu et al. 2019); here they stand beside the package `ctgan` of its",
+            f"authors. Both learn the same {N_ROWS} rows, and {N_ROWS} drawn rows are",
+            "compared with as many held-out ones. Errors in per cent, smaller is",
+            "closer; `±` is a standard error over seeds.",
+            "",
+            rivals_table(records),
+            "",
+            f"- command: `{command}`",
+            *(f"- {mark}: {text}" for mark, text in marks.items()),
+            "",
+        ]
+    )
+
+
+def _percent(values: Sequence[float]) -> str:
+    mean, error = mean_and_error(values)
+    return f"{100 * mean:.1f}" + ("" if np.isnan(error) else f" ± {100 * error:.1f}")
+
+
+def _cells(seeds: Sequence[int]) -> list[Record]:
+    made = [(method, maker) for method in METHODS for maker in ("tabtap", PACKAGE)]
+    made += [(method, "tabtap") for method in CONTROLS]
+    return [
+        {"method": method, "maker": maker, "seed": seed}
+        for method, maker in made
+        for seed in seeds
+    ]
+
+
+def _identity(record: Mapping[str, Any]) -> tuple[object, ...]:
+    return tuple(record[key] for key in ("table", "method", "maker", "seed"))
+
+
+def _run(options: argparse.Namespace) -> list[Record]:
+    known = read_records(options.out) if options.out else []
+    done = {_identity(record) for record in known}
+    mark = stamp()
+    for name in options.tables:
+        for what in _cells(options.seeds):
+            if _identity({"table": name, **what}) in done:
+                continue
+            record = measure(name, load_table(name), what, options.package_python)
+            known.append(record | mark)
+            if options.out:
+                append_records(options.out, [record | mark])
+    return known
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", nargs="+", default=TABLES, choices=tuple(SOURCES))
+    parser.add_argument("--seeds", nargs="+", type=int, default=(0, 1, 2))
+    parser.add_argument("--package-python", type=Path, help="a Python with ctgan")
+    parser.add_argument("--out", type=Path, help="file of JSON lines to add to")
+    parser.add_argument("--page", type=Path, help="markdown file to write")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Measure what is missing, print the table and return the records."""
+    options = _options(arguments)
+    records = _run(options)
+    print(rivals_table(records))
+    if options.page:
+        options.page.write_text(page(records), encoding="utf-8")
+    return records
+
+
+if __name__ == "__main__":
+    main()

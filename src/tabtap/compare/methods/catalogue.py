@@ -1,0 +1,96 @@
+"""Every method by its name, in the order of the paper's tables.
+
+Reads from: errors; each method's module when it is asked for.
+Read by: compare, study, cli.
+
+A method is imported only when it is named, so that one whose packages are not
+installed stands in nobody's way.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, NamedTuple, cast
+
+from tabtap.compare.methods.method import Method
+from tabtap.errors import UserInputError, bad_setting
+
+
+class _Place(NamedTuple):
+    """Where a method is, and what of its settings its name already says."""
+
+    module: str
+    factory: str
+    settings: Mapping[str, Any] = MappingProxyType({})
+
+
+def _rung(name: str) -> _Place:
+    return _Place("rungs", "LadderRung", MappingProxyType({"rung": name}))
+
+
+_PLACES: Mapping[str, _Place] = MappingProxyType(
+    {
+        "Real": _Place("simple", "Real"),
+        "Copies": _Place("simple", "Copies"),
+        "Jitter": _Place("simple", "Jitter"),
+        "SMOTE": _Place("simple", "SMOTE"),
+        "TVAE": _Place("tvae", "Tvae"),
+        "CTGAN": _Place("ctgan", "Ctgan"),
+        "ARF": _Place("arf", "ARF"),
+        "SPADA": _Place("spada", "SPADA"),
+        "TabDDPM": _Place("tabddpm", "TabDdpm"),
+        "TabDiff": _Place("tabdiff", "TabDiff"),
+        "One shot": _rung("one shot"),
+        "Random inpainting": _rung("random inpainting"),
+        "Hard inpainting": _rung("hard inpainting"),
+        "TAP": _Place("tap", "TAP"),
+    }
+)
+
+METHOD_NAMES: tuple[str, ...] = tuple(_PLACES)
+"""Names of all methods, in the order of the paper's tables."""
+
+
+def method_named(name: str, **settings: Any) -> Method:  # noqa: ANN401
+    """Return a method by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of ``METHOD_NAMES``; capitals do not matter.
+    **settings
+        Settings that differ from the method's own.
+
+    Raises
+    ------
+    UserInputError
+        If there is no such method, or it has no such setting.
+
+    Examples
+    --------
+    >>> method_named("smote").name
+    'SMOTE'
+    >>> method_named("Jitter", scale=0.1)
+    Jitter(scale=0.1)
+    """
+    known = {other.casefold(): other for other in METHOD_NAMES}
+    found = known.get(str(name).casefold())
+    if found is None:
+        close = get_close_matches(str(name).casefold(), known, n=1)
+        hint = f"Did you mean {known[close[0]]!r}?" if close else "Check its spelling."
+        must = f"be one of {', '.join(METHOD_NAMES)}"
+        raise bad_setting("method", name, must, hint)
+    place = _PLACES[found]
+    module = importlib.import_module(f"tabtap.compare.methods.{place.module}")
+    factory = getattr(module, place.factory)
+    accepted = [f.name for f in fields(factory) if f.name not in place.settings]
+    if unknown := [setting for setting in settings if setting not in accepted]:
+        listed = ", ".join(accepted) if accepted else "none"
+        raise UserInputError(
+            f"{found} has no setting {unknown[0]!r}; it has {listed}. Leave it out."
+        )
+    return cast("Method", factory(**place.settings, **settings))
