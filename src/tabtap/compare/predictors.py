@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,41 @@ def score_predictors(
     UserInputError
         If a name is unknown, a table has no target or no rows, or a package is absent.
     """
+    task, predicted, truth = _predictions(train, test, names, reference)
+    score = _classification_scores if task == "classification" else _regression_scores
+    return {name: score(part, truth) for name, part in predicted.items()}
+
+
+def row_losses(
+    train: Table,
+    test: Table,
+    names: Sequence[str] | None = None,
+    *,
+    reference: Table | None = None,
+) -> dict[str, FloatArray]:
+    """Train each predictor on one table, and tell how it errs on every row of another.
+
+    Returns
+    -------
+    dict of str to array of shape (n_test,)
+        Per predictor 1 where it is wrong about a class and else 0, or the squared error
+        of the standardised target.  Otherwise as ``score_predictors``.
+    """
+    task, predicted, truth = _predictions(train, test, names, reference)
+    if task == "classification":
+        return {
+            name: (part != truth).astype(np.float64) for name, part in predicted.items()
+        }
+    return {name: (part - truth) ** 2 for name, part in predicted.items()}
+
+
+def _predictions(
+    train: Table,
+    test: Table,
+    names: Sequence[str] | None,
+    reference: Table | None,
+) -> tuple[Task, dict[str, Any], NDArray[Any]]:
+    """Return the task, what each predictor says of the test rows, and the truth."""
     task = _task_of(train, test)
     known = CLASSIFIERS if task == "classification" else REGRESSORS
     chosen = list(known) if names is None else list(names)
@@ -130,19 +165,12 @@ def score_predictors(
     seen, (unseen,) = encode(train, [test])
     if task == "classification":
         labels = train.target.astype(np.int64)
-        return {
-            name: _classification_scores(
-                _classify(known[name], seen, labels, unseen), test.target
-            )
-            for name in chosen
-        }
+        told = {n: _classify(known[n], seen, labels, unseen) for n in chosen}
+        return task, told, test.target
     center, unit = _target_scale(train if reference is None else reference)
     learned = (train.target_values - center) / unit
-    truth = (test.target_values - center) / unit
-    return {
-        name: _regression_scores(_regress(known[name], seen, learned, unseen), truth)
-        for name in chosen
-    }
+    values = {n: _regress(known[n], seen, learned, unseen) for n in chosen}
+    return task, values, (test.target_values - center) / unit
 
 
 def mean_score(scores: Mapping[str, Mapping[str, float]], metric: str) -> float:

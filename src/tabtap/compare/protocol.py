@@ -1,17 +1,30 @@
 """One repetition of the paper's study: real rows, held-out rows, and a score.
 
-Reads from: rng, table, compare.predictors.  Read by: study, benchmarks.
+Reads from: errors, rng, table, compare.grouped, predictors.  Read by: compare, study,
+benchmarks.
+
+What ``n_real`` means, by the name of the variant: ``study`` trains on all of them and
+validates on a quarter as many more, which reproduces the paper's own figures for real
+rows; ``literal`` takes the validation rows out of them, as the paper's text has it;
+``grouped`` is ``study`` with rows that belong together on one side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tabtap.compare.grouped import grouped_split
 from tabtap.compare.predictors import score_predictors
+from tabtap.errors import UserInputError
 from tabtap.rng import stream
-from tabtap.table.split import paper_split
+from tabtap.table.split import Split, paper_split
 from tabtap.table.table import Table, concat
+
+VARIANTS = ("study", "literal", "grouped")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +57,11 @@ class Repetition:
         train = self.real if synthetic is None else concat([self.real, synthetic])
         return score_predictors(train, self.test, names, reference=self.real)
 
+    def renumbered(self) -> Repetition:
+        """Return the same with real rows numbered from 0, as a user's are."""
+        origin = np.arange(len(self.real), dtype=np.int64)
+        return replace(self, real=replace(self.real, origin=origin))
+
 
 def repetitions(
     table: Table, n_real: int, n_splits: int = 5, *, seed: int = 0
@@ -67,10 +85,63 @@ def repetitions(
         The same test rows for every ``n_real``.
     """
     for number in range(n_splits):
-        split = paper_split(table.condition, n_real, stream(seed, "split", number))
-        yield Repetition(
-            number,
-            table.take(split.train),
-            table.take(split.validation),
-            table.take(split.test),
+        yield repetition(table, n_real, number, seed=seed)
+
+
+def repetition(
+    table: Table,
+    n_real: int,
+    number: int,
+    *,
+    seed: int = 0,
+    variant: str = "study",
+    groups: NDArray[np.generic] | None = None,
+) -> Repetition:
+    """Return one repetition by its number.
+
+    Parameters
+    ----------
+    table : Table
+        All rows there are.
+    n_real : int
+        Real rows that a method may learn from.
+    number : int
+        Which repetition.
+    seed : int, default=0
+        Equal seeds give equal splits, whatever else is drawn.
+    variant : {"study", "literal", "grouped"}
+        What ``n_real`` means; see the head of this module.
+    groups : array of shape (n_rows,), optional
+        Whom each row belongs to; needed by ``grouped`` alone.
+
+    Raises
+    ------
+    UserInputError
+        If there are too few rows, or no groups for ``grouped``.
+    """
+    rng = stream(seed, "split", number)
+    split = _split(table, n_real, rng, variant, groups)
+    return Repetition(
+        number,
+        table.take(split.train),
+        table.take(split.validation),
+        table.take(split.test),
+    )
+
+
+def _split(
+    table: Table,
+    n_real: int,
+    rng: np.random.Generator,
+    variant: str,
+    groups: NDArray[np.generic] | None,
+) -> Split:
+    if variant != "grouped":
+        inside = variant == "literal"
+        return paper_split(table.condition, n_real, rng, validation_inside=inside)
+    if groups is None:
+        raise UserInputError(
+            "variant='grouped' needs to know which rows belong together, and this "
+            "table does not say. Use 'study'."
         )
+    return grouped_split(table.condition, groups, n_real, rng)

@@ -1,0 +1,98 @@
+"""The page of the main table, from the records of ``tabtap bench run``.
+
+    tabtap bench run benchmarks/grids/main.toml --store build/results/main
+    python benchmarks/main_table.py --store build/results/main
+
+Reads from: compare.  Read by: docs/results/main-table.md.
+
+What the figures mean is written by hand in ``main-table_notes.md`` and appended.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from records import ROOT, stamp
+
+from tabtap.compare.catalogue_of_tables import tables_named
+from tabtap.compare.figures import FIGURES, save_figure
+from tabtap.compare.printing import as_markdown
+from tabtap.compare.scores import score_frame
+from tabtap.compare.store import Record, Store
+
+PAGE = ROOT / "docs" / "results" / "main-table.md"
+NOTES = PAGE.with_name("main-table_notes.md")
+GRID = "benchmarks/grids/main.toml"
+
+HEAD = """# The main table
+
+The paper's nine methods, two controls and three rungs of the mechanism ladder on its
+seven tables: rows are added to so many real ones, the paper's predictors are trained,
+and asked about rows that nobody has seen. Below each of our figures stands the paper's
+own, and the difference. Splits and draws are ours, so single figures differ by some
+points; the column of real rows says by how many.
+"""
+
+PARTS = (
+    ("Gains", "gains"),
+    ("Cells won", "wins"),
+    ("Scores", "main"),
+    ("F1 and absolute errors", "f1"),
+    ("Costs", "cost"),
+    ("Failures", "failures"),
+)
+
+
+def page(records: list[Record]) -> str:
+    """Return the page's text."""
+    parts = [HEAD, "![Gains over real rows alone](main-table.svg)"]
+    for title, name in PARTS:
+        tables = [as_markdown(table) for table in tables_named(name, records)]
+        parts += [f"## {title}", *tables]
+    if NOTES.is_file():
+        parts.append(NOTES.read_text(encoding="utf-8").strip())
+    return "\n\n".join([*parts, provenance(records)]) + "\n"
+
+
+def provenance(records: list[Record]) -> str:
+    """Return where the figures come from."""
+    versions = sorted({record["versions"]["tabtap"] for record in records})
+    spent = sum(
+        record["costs"]["seconds"].get("method", 0.0)
+        + record["costs"]["seconds"].get("score", 0.0)
+        for record in records
+        if record.get("costs")
+    )
+    finished = sorted(record["finished"] for record in records if "finished" in record)
+    about = stamp()
+    seeds = sorted({record["cell"]["seed"] for record in records})
+    return "\n".join(
+        [
+            "## Where this comes from",
+            "",
+            f"- grid: `{GRID}`; {len(records)} cells, seeds {seeds}",
+            f"- command: `tabtap bench run {GRID} --store build/results/main`, then "
+            "`python benchmarks/main_table.py --store build/results/main`",
+            f"- time: {spent / 3600:.1f} hours of workers, between {finished[0]} and "
+            f"{finished[-1]}",
+            f"- tabtap {', '.join(versions)}, commit {about['commit']}; "
+            f"{about['machine']}",
+        ]
+    )
+
+
+def main() -> None:
+    """Write the page and its figure."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--store", required=True)
+    parser.add_argument("--out", type=Path, default=PAGE)
+    given = parser.parse_args()
+    records = list(Store(given.store).records())
+    given.out.write_text(page(records), encoding="utf-8")
+    save_figure(FIGURES["ladder"](score_frame(records)), given.out.with_suffix(".svg"))
+    print(f"Written: {given.out}")
+
+
+if __name__ == "__main__":
+    main()

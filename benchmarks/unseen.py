@@ -1,0 +1,122 @@
+"""Tables on which nothing was chosen, and whether the default helps there too.
+
+    python benchmarks/unseen.py --store build/results/unseen --jobs 2
+
+Reads from: compare.  Read by: docs/results/unseen.md.
+
+Five tables that come with scikit-learn.  No setting was ever chosen by looking at them;
+they are split and scored as the paper's tables are.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from records import ROOT, stamp
+from sklearn import datasets
+
+from tabtap.api.stopwatch import Stopwatch
+from tabtap.compare.catalogue_of_tables import tables_named
+from tabtap.compare.cells import Cell, Terms
+from tabtap.compare.clusters import Cluster
+from tabtap.compare.methods.catalogue import method_named
+from tabtap.compare.printing import as_markdown
+from tabtap.compare.protocol import repetition
+from tabtap.compare.run import run_cells
+from tabtap.compare.store import Record, Store
+from tabtap.compare.work import attempt
+from tabtap.table import Table, read_frame
+
+TABLES = {
+    "wine": datasets.load_wine,
+    "breast cancer": datasets.load_breast_cancer,
+    "iris": datasets.load_iris,
+    "digits": datasets.load_digits,
+    "diabetes": datasets.load_diabetes,
+}
+METHODS = ("Real", "Copies", "SMOTE", "One shot", "TAP")
+PAGE = ROOT / "docs" / "results" / "unseen.md"
+NOTES = PAGE.with_name("unseen_notes.md")
+HEAD = """# Tables on which nothing was chosen
+
+Five tables that come with scikit-learn, split and scored as the paper's are. No setting
+was chosen by looking at them.
+"""
+
+
+@lru_cache(maxsize=2)
+def load(name: str) -> Table:
+    """Read one of the tables."""
+    frame = TABLES[name](as_frame=True).frame
+    task = "regression" if name == "diabetes" else "classification"
+    return read_frame(frame, "target", task=task)
+
+
+def work(cell: Cell) -> dict[str, Any]:
+    """Do one cell: split, make rows, score."""
+    part = repetition(load(cell.dataset), cell.n_real, cell.split, seed=cell.terms.seed)
+    part = part.renumbered()
+    watch = Stopwatch()
+    rows, failure = attempt(method_named(cell.method), part.real, cell, watch)
+    return {
+        "cell": cell.written(),
+        "scores": part.score(rows),
+        "n_rows": 0 if rows is None else len(rows),
+        "failure": failure,
+        "costs": {"cpu_seconds": watch.cpu_seconds, "peak_bytes": {}},
+    }
+
+
+def cells(splits: int, seed: int) -> list[Cell]:
+    """Return all cells, the small sizes of all tables first."""
+    return [
+        Cell(
+            dataset=name,
+            n_real=n_real,
+            split=split,
+            method=method,
+            terms=Terms(seed=seed),
+        )
+        for split in range(splits)
+        for n_real in (20, 50)
+        for name in TABLES
+        for method in METHODS
+    ]
+
+
+def page(records: list[Record], command: str) -> str:
+    """Return the page's text."""
+    parts = [HEAD]
+    for title, name in (("Gains", "gains"), ("Cells won", "wins"), ("Scores", "main")):
+        parts += [f"## {title}", *map(as_markdown, tables_named(name, records))]
+    if NOTES.is_file():
+        parts.append(NOTES.read_text(encoding="utf-8").strip())
+    about = stamp()
+    parts.append(
+        f"- command: `{command}`\n- commit {about['commit']}, {about['machine']}"
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    """Measure what is not measured yet, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--store", required=True)
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    given = parser.parse_args()
+    store = Store(given.store)
+    wanted = cells(given.splits, given.seed)
+    run_cells(wanted, work, store, cluster=Cluster(jobs=given.jobs))
+    command = f"python benchmarks/unseen.py --splits {given.splits} --seed {given.seed}"
+    given.page.write_text(page(list(store.records()), command), encoding="utf-8")
+    print(f"Written: {given.page}")
+
+
+if __name__ == "__main__":
+    main()

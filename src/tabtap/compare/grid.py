@@ -1,0 +1,171 @@
+"""A comparison as a TOML file: which tables, how many rows, which methods.
+
+Reads from: errors, compare.cells, protocol, sources.  Read by: compare.run, cli.
+
+    datasets = ["credit-g", "insurance"]
+    n_real = [20, 50]
+    splits = 3
+    budget = 500
+    seed = 0
+    methods = ["Real", "SMOTE", { name = "TAP", preset = "fast" }]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tabtap.compare.cells import Cell, Terms
+from tabtap.compare.protocol import VARIANTS
+from tabtap.compare.sources import SOURCES
+from tabtap.errors import UserInputError, bad_setting
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pragma: no cover
+    import tomli as tomllib
+
+_KEYS = ("budget", "datasets", "methods", "n_real", "predictors", "seed", "splits")
+_ALL_KEYS = (*_KEYS, "variant")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Every combination of these is a cell."""
+
+    datasets: tuple[str, ...]
+    n_real: tuple[int, ...]
+    splits: int
+    methods: tuple[Mapping[str, Any], ...]
+    """Each with its ``name``, and with settings that differ from the method's own."""
+
+    terms: Terms = field(default_factory=Terms)
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the cells, so that early ones show all methods on some rows."""
+        places = product(range(self.splits), self.n_real, self.datasets, self.methods)
+        for split, n_real, dataset, method in places:
+            settings = {key: part for key, part in method.items() if key != "name"}
+            yield Cell(
+                dataset=dataset,
+                n_real=n_real,
+                split=split,
+                method=str(method["name"]),
+                settings=settings,
+                terms=self.terms,
+            )
+
+
+def read_grid(path: str | Path, known_methods: Sequence[str] | None = None) -> Grid:
+    """Read a grid from a TOML file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; the head of this module shows one.
+    known_methods : sequence of str, optional
+        Names that are accepted as methods; any by default.
+
+    Raises
+    ------
+    UserInputError
+        If there is no such file, or it says something else than a grid; with all that
+        is wrong with it.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        return grid_of(tomllib.loads(text), known_methods)
+    except OSError as error:
+        raise UserInputError(
+            f"The grid {str(path)!r} cannot be read: {error.strerror}. Give a TOML "
+            "file with datasets, n_real, splits and methods."
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserInputError(f"{path} is not TOML: {error}.") from error
+
+
+def grid_of(
+    given: Mapping[str, Any], known_methods: Sequence[str] | None = None
+) -> Grid:
+    """Return the grid that a mapping describes."""
+    problems = [
+        f"{key!r} is not a key of a grid; there are {', '.join(_ALL_KEYS)}"
+        for key in given
+        if key not in _ALL_KEYS
+    ]
+    methods = [_method(entry, problems) for entry in _listed(given, "methods")]
+    names = [str(method.get("name")) for method in methods]
+    problems += _unknown("dataset", _listed(given, "datasets"), tuple(SOURCES))
+    if known_methods is not None:
+        problems += _unknown("method", names, known_methods)
+    sizes = _listed(given, "n_real")
+    problems += [
+        f"n_real={size!r} is not a whole number from 1"
+        for size in sizes
+        if type(size) is not int or size < 1
+    ]
+    problems += [
+        f"{key} is missing"
+        for key, found in (
+            ("datasets", _listed(given, "datasets")),
+            ("n_real", sizes),
+            ("methods", methods),
+        )
+        if not found
+    ]
+    if problems:
+        raise UserInputError("The grid cannot be used: " + "; ".join(problems) + ".")
+    return Grid(
+        datasets=tuple(map(str, _listed(given, "datasets"))),
+        n_real=tuple(sizes),
+        splits=_whole(given, "splits", 5, least=1),
+        methods=tuple(methods),
+        terms=Terms(
+            budget=_whole(given, "budget", 500, least=0),
+            seed=_whole(given, "seed", 0, least=0),
+            variant=_variant(given.get("variant", "study")),
+            predictors=tuple(map(str, _listed(given, "predictors"))),
+        ),
+    )
+
+
+def _listed(given: Mapping[str, Any], key: str) -> list[Any]:
+    found = given.get(key, [])
+    return found if isinstance(found, list) else [found]
+
+
+def _method(entry: object, problems: list[str]) -> Mapping[str, Any]:
+    if isinstance(entry, str):
+        return {"name": entry}
+    if isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
+        return entry
+    problems.append(f"the method {entry!r} has no name")
+    return {"name": ""}
+
+
+def _unknown(what: str, given: Sequence[Any], known: Sequence[str]) -> list[str]:
+    return [
+        f"{what} {name!r} is not known; there are {', '.join(known)}"
+        for name in given
+        if name not in known and name != ""
+    ]
+
+
+def _whole(given: Mapping[str, Any], key: str, default: int, *, least: int) -> int:
+    found = given.get(key, default)
+    if type(found) is not int or found < least:
+        must = f"be a whole number from {least}"
+        raise bad_setting(key, found, must, f"Try {default}.")
+    return found
+
+
+def _variant(name: object) -> str:
+    if name not in VARIANTS:
+        must = f"be one of {', '.join(VARIANTS)}"
+        raise bad_setting("variant", name, must, "Try 'study'.")
+    return str(name)

@@ -1,0 +1,195 @@
+"""Runs the cells of a comparison, here or on a cluster, each to the end once.
+
+Reads from: compare.cells, clusters, store.  Read by: compare, cli.
+
+Workers write their records themselves, so what is done stays done whoever dies.  A
+worker that dies takes its pool along; then the cells that were in hand are run one at a
+time, so that the guilty one is known.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import joblib
+
+from tabtap.compare.cells import Cell, without
+from tabtap.compare.clusters import Cluster
+from tabtap.compare.store import Record, Store
+
+MOST_ATTEMPTS = 3
+"""Times a cell is begun; then it is recorded as failed."""
+
+Work = Callable[[Cell], Record]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a worker says of a cell."""
+
+    cell: Cell
+    status: str
+    """``done``, ``failed`` (the method, or for good), ``again`` or ``elsewhere``."""
+
+    seconds: float = 0.0
+    costs: dict[str, float] = field(default_factory=dict)
+    """CPU seconds by stage."""
+
+
+class RunObserver(Protocol):
+    """Watches a comparison."""
+
+    def on_start(self, n_cells: int, n_done: int, n_jobs: int) -> None:
+        """All cells there are, those with records already, and workers."""
+
+    def on_cell(self, finished: Finished) -> None:
+        """One cell came back."""
+
+
+class _Nobody:
+    def on_start(self, n_cells: int, n_done: int, n_jobs: int) -> None:
+        pass
+
+    def on_cell(self, finished: Finished) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """How a run of a comparison ended."""
+
+    n_cells: int
+    n_done: int
+    """Cells that have a record now."""
+
+    n_elsewhere: int
+    """Cells that another runner is at work on."""
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    work: Work,
+    store: Store,
+    *,
+    cluster: Cluster | None = None,
+    observer: RunObserver | None = None,
+) -> RunSummary:
+    """Do every cell that has no record yet.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        What is to be done.
+    work : callable
+        Returns the record of a cell; importable by workers.
+    store : Store
+        Where records are, and where they go.
+    cluster : Cluster, optional
+        Where the work is done; by default in processes of this machine.
+    observer : RunObserver, optional
+        Told of every cell as it comes back.
+
+    Returns
+    -------
+    RunSummary
+        How many have records.
+    """
+    cluster = cluster or Cluster()
+    watcher = observer or _Nobody()
+    runner = f"{platform.node()}-{os.getpid()}"
+    watcher.on_start(len(cells), len(cells) - len(_open(cells, store)), cluster.n_jobs)
+    elsewhere: set[str] = set()
+    with _alive(store, runner):
+        while left := without(_open(cells, store), elsewhere):
+            suspects = store.claimed(runner)
+            batches = [[cell] for cell in left if cell.key in suspects] or [left]
+            for batch in batches:
+                elsewhere |= _round(batch, work, store, runner, cluster, watcher)
+    n_done = len(cells) - len(_open(cells, store))
+    return RunSummary(len(cells), n_done, len(elsewhere))
+
+
+def attend(cell: Cell, work: Work, store: Store, runner: str) -> Finished:
+    """Do one cell, in a worker: claim it, work, write the record."""
+    started = time.perf_counter()
+    tried = store.claim(cell.key, runner)
+    if tried is None:
+        return Finished(cell, "elsewhere")
+    if tried > MOST_ATTEMPTS:
+        reason = f"the worker died {tried - 1} times, perhaps for want of memory"
+        store.write(cell.key, _failed(cell, reason, ""))
+        return Finished(cell, "failed")
+    try:
+        record = work(cell)
+    except Exception as error:  # noqa: BLE001  a cell must not end a comparison
+        if tried < MOST_ATTEMPTS:
+            return Finished(cell, "again", time.perf_counter() - started)
+        reason = f"{type(error).__name__}: {error}"
+        record = _failed(cell, reason, traceback.format_exc())
+    store.write(cell.key, record)
+    spent = time.perf_counter() - started
+    costs = dict(record.get("costs", {}).get("cpu_seconds", {}))
+    return Finished(cell, "failed" if record["failure"] else "done", spent, costs)
+
+
+def _round(
+    cells: Sequence[Cell],
+    work: Work,
+    store: Store,
+    runner: str,
+    cluster: Cluster,
+    watcher: RunObserver,
+) -> set[str]:
+    """Hand out cells once; return the keys of those that others work on."""
+    elsewhere = set()
+    tasks = (joblib.delayed(attend)(cell, work, store, runner) for cell in cells)
+    try:
+        with cluster.workers() as parallel:
+            for finished in parallel(tasks):
+                watcher.on_cell(finished)
+                if finished.status == "elsewhere" and not store.has(finished.cell.key):
+                    elsewhere.add(finished.cell.key)
+    except cluster.deaths():
+        # The pool is gone with its worker.  What was in hand has a claim of ours.
+        pass
+    return elsewhere
+
+
+def _open(cells: Sequence[Cell], store: Store) -> list[Cell]:
+    return without(cells, store.keys())
+
+
+def _failed(cell: Cell, reason: str, trace: str) -> Record:
+    return {
+        "cell": cell.written(),
+        "scores": {},
+        "failure": {"reason": reason, "traceback": trace},
+    }
+
+
+@contextmanager
+def _alive(store: Store, runner: str) -> Iterator[None]:
+    """Show life until the block ends."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(store.silence_seconds / 4):
+            store.show_life(runner)
+
+    store.show_life(runner)
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        store.leave(runner)

@@ -1,0 +1,222 @@
+"""Where the records of a comparison are kept: a folder, or any place fsspec knows.
+
+Reads from: errors, compare.extras.  Read by: compare.run, tables, cli.
+
+A record is one JSON file, written whole or not at all, and is never written again.  A
+claim says who works on a cell, and for the how-manieth time; it is void once its
+runner has not been heard of for a while.  So two runners may share a store, and what a
+killed runner left undone is taken up by the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tabtap.compare.extras import require
+from tabtap.errors import UserInputError
+
+SILENCE_SECONDS = 120.0
+"""A runner not heard of for so long is taken for dead."""
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Records by key.  It holds an address only, so it may be sent to any worker."""
+
+    address: str
+    """A path, or a URL such as ``s3://bucket/folder``."""
+
+    silence_seconds: float = SILENCE_SECONDS
+
+    def __post_init__(self) -> None:
+        if "://" not in self.address:
+            place = str(Path(self.address).expanduser().resolve())
+            object.__setattr__(self, "address", place)
+
+    def keys(self) -> set[str]:
+        """Return the keys of all records."""
+        return {Path(name).stem for name in self._names("records")}
+
+    def records(self) -> Iterator[Record]:
+        """Yield all records, in the order of their keys."""
+        for name in sorted(self._names("records")):
+            yield self._read(name)
+
+    def has(self, key: str) -> bool:
+        """Whether a cell has its record."""
+        return bool(self._place().exists(self._path("records", key)))
+
+    def write(self, key: str, record: Record) -> None:
+        """Keep the record of a cell, and give up the claim to it."""
+        self._write(self._path("records", key), record)
+        self._remove(self._path("claims", key))
+
+    def claim(self, key: str, runner: str) -> int | None:
+        """Ask to work on a cell.
+
+        Parameters
+        ----------
+        key : str
+            Of the cell.
+        runner : str
+            Who asks.
+
+        Returns
+        -------
+        int or None
+            The how-manieth attempt this is, from 1; None if the cell is done, or if
+            another living runner works on it.
+        """
+        path = self._path("claims", key)
+        if self.has(key):
+            return None
+        if self._create(path, {"runner": runner, "attempt": 1}):
+            return 1
+        held = self._read_if_there(path)
+        if held is None:  # given up just now, so the record is there or comes soon
+            return None
+        if held["runner"] != runner and self.is_alive(held["runner"]):
+            return None
+        attempt = int(held["attempt"]) + 1
+        self._write(path, {"runner": runner, "attempt": attempt})
+        return attempt
+
+    def claimed(self, runner: str) -> set[str]:
+        """Return the keys that a runner has claimed and not done."""
+        return {
+            Path(name).stem
+            for name in self._names("claims")
+            if (held := self._read_if_there(name)) and held["runner"] == runner
+        }
+
+    def show_life(self, runner: str) -> None:
+        """Let others know that a runner lives."""
+        life = {"at": time.time(), "host": platform.node(), "pid": os.getpid()}
+        self._write(self._path("runners", runner), life)
+
+    def is_alive(self, runner: str) -> bool:
+        """Whether a runner was heard of lately, and was not seen to end."""
+        seen = self._read_if_there(self._path("runners", runner))
+        if seen is None or time.time() - seen["at"] > self.silence_seconds:
+            return False
+        return seen["host"] != platform.node() or _is_running(int(seen["pid"]))
+
+    def leave(self, runner: str) -> None:
+        """Say that a runner is gone; its claims are free at once."""
+        self._remove(self._path("runners", runner))
+
+    def _place(self) -> Any:  # noqa: ANN401  a file system of fsspec
+        return _file_system(self.address)
+
+    def _path(self, folder: str, key: str) -> str:
+        return f"{_inner(self.address)}/{folder}/{key}.json"
+
+    def _names(self, folder: str) -> list[str]:
+        place = self._place()
+        # What is listed may be a memory of an earlier look.
+        place.invalidate_cache()
+        path = f"{_inner(self.address)}/{folder}"
+        if not place.exists(path):
+            return []
+        listed = place.ls(path, detail=False)
+        return [name for name in listed if name.endswith(".json")]
+
+    def _read(self, path: str) -> Record:
+        try:
+            found: Record = json.loads(self._place().cat_file(path))
+        except ValueError as error:
+            raise UserInputError(
+                f"The record {path!r} is damaged. Remove it, and its cell is run again."
+            ) from error
+        return found
+
+    def _read_if_there(self, path: str) -> Record | None:
+        try:
+            return self._read(path)
+        except (FileNotFoundError, UserInputError):  # removed, or being written
+            return None
+
+    def _write(self, path: str, content: Record) -> None:
+        place = self._place()
+        text = json.dumps(content, indent=1, allow_nan=False).encode()
+        if not _is_local(place):  # where a file appears whole or not at all anyway
+            place.pipe_file(path, text)
+            return
+        final = Path(path)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        part = final.with_name(f".{final.stem}.{uuid.uuid4().hex}.part")
+        try:
+            part.write_bytes(text)
+            part.replace(final)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _create(self, path: str, content: Record) -> bool:
+        """Write a file that is not there yet; whether that was so."""
+        place = self._place()
+        text = json.dumps(content).encode()
+        if _is_local(place):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with Path(path).open("xb") as file:
+                    file.write(text)
+            except FileExistsError:
+                return False
+            return True
+        # Elsewhere two runners may both find nothing there.  Then both do the cell,
+        # and as equal cells have equal records, nothing is lost but time.
+        if place.exists(path):
+            return False
+        place.pipe_file(path, text)
+        return True
+
+    def _remove(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._place().rm_file(path)
+
+
+def _is_running(pid: int) -> bool:
+    if os.name != "posix":  # where asking might end the process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _file_system(address: str) -> Any:  # noqa: ANN401
+    try:
+        place, _ = require("fsspec.core").url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise UserInputError(
+            f"The store {address!r} cannot be used: {error}. Give a folder, or a URL "
+            "that fsspec knows."
+        ) from error
+    return place
+
+
+def _inner(address: str) -> str:
+    """Return an address as its file system writes it."""
+    if "://" not in address:
+        return address
+    inner: str = require("fsspec.core").url_to_fs(address)[1]
+    return inner.rstrip("/")
+
+
+def _is_local(place: Any) -> bool:  # noqa: ANN401
+    protocol = place.protocol
+    return "file" in ([protocol] if isinstance(protocol, str) else protocol)

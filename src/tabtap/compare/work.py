@@ -1,0 +1,118 @@
+"""The work of one cell: split, let the method make rows, train predictors, score.
+
+Reads from: api, errors, result, rng, table, compare.cells, memory, methods, protocol,
+sources.  Read by: compare.run.
+
+A method that raises adds nothing, and its record says so with the reason: it is scored
+like real rows alone, and counted as failed.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Hashable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabtap.api.stopwatch import Stopwatch
+from tabtap.compare.cells import Cell
+from tabtap.compare.memory import peak_bytes, reset_peak
+from tabtap.compare.methods import Method, describe_method
+from tabtap.compare.methods.catalogue import method_named
+from tabtap.compare.protocol import Repetition, repetition
+from tabtap.compare.sources import load_source
+from tabtap.errors import UserInputError
+from tabtap.result import installed_versions
+from tabtap.rng import stream
+from tabtap.table import Table, read_frame
+
+FORMAT = 1
+"""Of a record."""
+
+
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """Do the work of a cell and return its record.
+
+    Returns
+    -------
+    dict
+        ``cell``, the ``method`` with all its settings, ``n_rows`` that it made,
+        ``scores`` by predictor and metric, ``failure`` (None, or why nothing was
+        added), ``costs`` by stage, and what it was run with.
+    """
+    watch = Stopwatch()
+    reset_peak()
+    table, groups = _table(cell.dataset)
+    part = _repetition(cell, table, groups)
+    method = method_named(cell.method, **cell.settings)
+    rows, failure = attempt(method, part.real, cell, watch)
+    peak = {"method": peak_bytes()}
+    reset_peak()
+    with watch.running("score"):
+        names = cell.terms.predictors or None
+        scores = part.score(rows, names)
+    return {
+        "format": FORMAT,
+        "cell": cell.written(),
+        "method": describe_method(method),
+        "task": "classification" if "accuracy" in _any(scores) else "regression",
+        "n_rows": 0 if rows is None else len(rows),
+        "n_train": len(part.real),
+        "scores": scores,
+        "failure": failure,
+        "costs": {
+            "cpu_seconds": watch.cpu_seconds,
+            "seconds": watch.seconds,
+            "peak_bytes": {**peak, "score": peak_bytes()},
+        },
+        "versions": installed_versions(),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def attempt(
+    method: Method, real: Table, cell: Cell, watch: Stopwatch
+) -> tuple[Table | None, dict[str, str] | None]:
+    """Let a method make rows; if it fails: no rows, and why."""
+    rng = stream(cell.terms.seed, "method", cell.dataset, cell.n_real, cell.split)
+    try:
+        with watch.running("method"):
+            rows = method.make(real, cell.terms.budget, rng, watch)
+    # Whatever goes wrong inside a method is a fact about the method.
+    except Exception as error:  # noqa: BLE001
+        reason = str(error) or type(error).__name__
+        if isinstance(error, UserInputError):
+            return None, {"reason": reason, "traceback": ""}
+        return None, {"reason": reason, "traceback": traceback.format_exc()}
+    return (rows if len(rows) else None), None
+
+
+def _repetition(
+    cell: Cell, table: Table, groups: NDArray[np.generic] | None
+) -> Repetition:
+    return repetition(
+        table,
+        cell.n_real,
+        cell.split,
+        seed=cell.terms.seed,
+        variant=cell.terms.variant,
+        groups=groups,
+    ).renumbered()
+
+
+@lru_cache(maxsize=2)
+def _table(name: str) -> tuple[Table, NDArray[np.generic] | None]:
+    """Read one of the study's tables; a worker does many cells of the same."""
+    source = load_source(name)
+    kinds: dict[Hashable, str] = dict.fromkeys(source.categorical, "category")
+    table = read_frame(source.frame, source.target, task=source.task, kinds=kinds)
+    groups = None if source.groups is None else np.asarray(source.groups)
+    return table, groups
+
+
+def _any(scores: dict[str, dict[str, float]]) -> dict[str, float]:
+    return next(iter(scores.values()))

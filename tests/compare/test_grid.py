@@ -1,0 +1,101 @@
+import pytest
+
+from tabtap.compare.cells import Cell, Terms
+from tabtap.compare.grid import grid_of, read_grid
+from tabtap.errors import UserInputError
+
+SMALL = {"datasets": ["credit-g"], "n_real": [20], "methods": ["Real"]}
+
+
+def test_every_combination_is_a_cell(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(
+        'datasets = ["credit-g", "insurance"]\n'
+        "n_real = [20, 50]\n"
+        "splits = 3\n"
+        "budget = 100\n"
+        'methods = ["Real", { name = "TAP", preset = "fast" }]\n',
+        encoding="utf-8",
+    )
+
+    cells = list(read_grid(path).cells())
+
+    assert len(cells) == 2 * 2 * 3 * 2
+    assert len({cell.key for cell in cells}) == len(cells)
+    assert cells[0].terms == Terms(budget=100)
+    assert cells[1].method == "TAP"
+    assert cells[1].settings == {"preset": "fast"}
+
+
+def test_a_key_tells_every_difference():
+    cell = {"dataset": "credit-g", "n_real": 20, "split": 0, "method": "TAP"}
+    others = [
+        {"dataset": "insurance"},
+        {"n_real": 21},
+        {"split": 1},
+        {"method": "Real"},
+        {"settings": {"preset": "fast"}},
+        {"terms": Terms(budget=499)},
+        {"terms": Terms(seed=1)},
+        {"terms": Terms(variant="literal")},
+        {"terms": Terms(predictors=("LR",))},
+    ]
+
+    keys = {Cell(**{**cell, **other}).key for other in [{}, *others]}
+
+    assert len(keys) == 1 + len(others)
+
+
+def test_a_key_is_a_name_for_a_file():
+    cell = Cell(dataset="a/b c", n_real=1, split=0, method="../x")
+
+    assert set(cell.key) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+def test_what_is_left_out_is_as_in_the_paper():
+    grid = grid_of(SMALL)
+
+    assert grid.splits == 5
+    assert grid.terms == Terms(budget=500, seed=0, variant="study", predictors=())
+
+
+def test_all_problems_are_reported_together():
+    given = {"datasets": ["iris"], "n_real": [0], "methods": [{"size": 1}], "seeds": 1}
+
+    with pytest.raises(UserInputError) as caught:
+        grid_of(given)
+
+    said = str(caught.value)
+    assert "'seeds' is not a key of a grid" in said
+    assert "dataset 'iris' is not known; there are MiceProtein" in said
+    assert "n_real=0 is not a whole number from 1" in said
+    assert "the method {'size': 1} has no name" in said
+
+
+def test_unknown_methods_are_named_with_those_there_are():
+    with pytest.raises(UserInputError, match="'SMOT' is not known; there are SMOTE"):
+        grid_of({**SMALL, "methods": ["SMOT"]}, known_methods=["SMOTE"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"n_real": []}, "n_real is missing"),
+        ({"splits": 0}, "splits=0 is not usable"),
+        ({"budget": 1.5}, "budget=1.5 is not usable"),
+        ({"variant": "odd"}, "variant='odd' is not usable"),
+    ],
+)
+def test_a_grid_that_cannot_be_run_is_refused(wrong, said):
+    with pytest.raises(UserInputError, match=said):
+        grid_of({**SMALL, **wrong})
+
+
+def test_a_file_that_is_not_there_or_not_toml_is_refused(tmp_path):
+    broken = tmp_path / "broken.toml"
+    broken.write_text("datasets = [", encoding="utf-8")
+
+    with pytest.raises(UserInputError, match="cannot be read"):
+        read_grid(tmp_path / "none.toml")
+    with pytest.raises(UserInputError, match="is not TOML"):
+        read_grid(broken)

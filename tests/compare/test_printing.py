@@ -1,0 +1,48 @@
+import csv
+import io
+
+from tabtap.compare.printing import FORMATS, TextTable, as_csv, as_latex
+
+TABLE = TextTable(
+    "Scores, 100 % real",
+    ("data_set", "n", "Real"),
+    (("a|b", "20", "1.0 ± 0.1"), ("c", "5", "-")),
+    ("A note.",),
+    n_labels=1,
+)
+
+
+def test_text_is_aligned_labels_left_and_figures_right():
+    assert FORMATS["text"](TABLE).splitlines() == [
+        "Scores, 100 % real",
+        "",
+        "data_set   n       Real",
+        "--------  --  ---------",
+        "a|b       20  1.0 ± 0.1",
+        "c          5          -",
+        "A note.",
+    ]
+
+
+def test_markdown_keeps_a_bar_within_its_cell():
+    lines = FORMATS["markdown"](TABLE).splitlines()
+
+    assert lines[0] == "**Scores, 100 % real**"
+    assert lines[3].startswith("| --------")
+    assert all(line.count("|") - line.count(r"\|") == 4 for line in lines[2:6])
+    assert lines[-1] == "- A note."
+
+
+def test_csv_reads_back_as_the_cells():
+    read = list(csv.reader(io.StringIO(as_csv(TABLE))))
+
+    assert read == [list(TABLE.header), *map(list, TABLE.rows)]
+
+
+def test_latex_escapes_what_it_would_misread():
+    text = as_latex(TABLE)
+
+    assert r"\caption{Scores, 100 \% real}" in text
+    assert r"data\_set & n & Real \\" in text
+    assert r"1.0 $\pm$ 0.1" in text
+    assert r"\begin{tabular}{lrr}" in text
