@@ -15,13 +15,13 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 FETCH := $(BIN)/python examples/02_fetch_weights.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check slow judges bench results format clean
+.PHONY: help demo test check docs slow judges bench results format clean
 
 help:  ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.installed-core  ## add rows to 60 penguins, if they are shown to help
-	@$(ONE_THREAD) $(BIN)/python examples/04_augment_penguins.py
+	@$(ONE_THREAD) $(BIN)/tabtap demo --out-dir build/demo || [ $$? -eq 3 ]  # no gain
 
 test: check  ## run the checks and every quick test, doctest and README example
 	@$(FETCH) tabpfn-v1
@@ -32,6 +32,11 @@ check: $(VENV)/.installed-dev  ## lint, format, types and the rule about imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
+
+# Warnings are errors, and nothing is fetched.
+docs: $(VENV)/.installed-docs  ## build the pages into build/docs
+	@$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q docs build/docs
+	@echo "Open build/docs/index.html"
 
 slow: $(VENV)/.installed-dev  ## run the tests that train for longer
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) -m slow
@@ -82,6 +87,11 @@ $(VENV)/.installed-core: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing tabtap and the tools to test it into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed-core $(VENV)/.installed-docs
+
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	@echo "Installing tabtap and the tools to build its pages into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@ $(VENV)/.installed-core
 
 $(VENV)/.installed-judges: $(VENV)/.installed-dev

@@ -2,25 +2,48 @@
 
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tabtap.api import PRESETS, presets
+from tabtap.config import DiffusionConfig
 from tabtap.datasets import load_penguins
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 DEMO = EXAMPLES[0]
+FAST = [path for path in EXAMPLES if 'preset="fast"' in path.read_text("utf-8")]
+QUICK = {"fast": replace(PRESETS["fast"], diffusion=DiffusionConfig(n_steps=40))}
+
+
+def printed_by(path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    runpy.run_path(str(path), run_name="__main__")
+    return capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_the_example_runs_and_fits_the_screen(path, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", [str(path)])
+def test_the_example_runs_and_fits_the_screen(path, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
 
-    runpy.run_path(str(path), run_name="__main__")
+    lines = printed_by(path, capsys, monkeypatch)
 
-    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 80
+
+
+# As above, with generators that are trained for a moment only.
+@pytest.mark.parametrize("path", FAST, ids=lambda path: path.stem)
+def test_the_example_runs_when_training_is_cut_short(
+    path, capsys, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(presets, "PRESETS", {**PRESETS, **QUICK})
+
+    lines = printed_by(path, capsys, monkeypatch)
 
     assert len(lines) > 1
     assert max(map(len, lines)) <= 80
