@@ -1,6 +1,9 @@
 """The README keeps its word: its code runs and its tree is the real one."""
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,15 +25,36 @@ def test_the_examples_run_one_after_the_other(capsys, monkeypatch, tmp_path):
         exec(compile("\n" * lines_above + block, "README.md", "exec"), names)
 
     shown = capsys.readouterr().out
-    assert len(PYTHON_BLOCKS) == 4
+    assert len(PYTHON_BLOCKS) == 1
     assert names["result"].verdict in shown
     assert len(names["bigger"]) == 60 + len(names["result"].synthetic)
-    assert "bill_length_mm" in shown
-    assert "('Adelie', 'Chinstrap', 'Gentoo')" in shown
-    assert (names["filled"].missing == 0).all()
-    assert names["whole"].target.tolist() == [0, 0, 1, 1, 2, 2]
-    assert (tmp_path / "penguins.safetensors").is_file()
-    assert names["answer"].losses(names["queries"]).mean() < 0.5
+    assert (tmp_path / "birds.html").is_file()
+
+
+def test_the_commands_run_one_after_the_other(tmp_path):
+    (block,) = re.findall(r"^```console\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    commands = [line.removeprefix("$ tabtap ") for line in block.splitlines()]
+
+    codes = [
+        subprocess.run(
+            [sys.executable, "-m", "tabtap", *shlex.split(command)],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        ).returncode
+        for command in commands
+    ]
+
+    assert len(commands) == 3
+    assert all(code in (0, 3) for code in codes)
+    assert (tmp_path / "demo" / "penguins.augmented.csv").is_file()
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_the_picture_of_a_report_is_there():
+    (picture,) = re.findall(r"^!\[.*\]\((.*)\)$", README, re.MULTILINE)
+
+    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_first_example_stays_within_ten_lines():

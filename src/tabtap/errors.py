@@ -68,6 +68,14 @@ class RuleIdleWarning(TapWarning):
     """No real row meets the condition of an if-then rule, so it may never apply."""
 
 
+class ColumnLostWarning(TapWarning):
+    """A column of numbers or times written as text is not learned as what it is."""
+
+
+class TargetCopyWarning(TapWarning):
+    """A feature equals the target in every row, so there is nothing to predict."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong with a table: where, what was found, and the fix."""

@@ -108,6 +108,7 @@ def test_the_floor_is_stated():
     (problem,) = problems_of(frame_with().head(MIN_ROWS - 1), "y")
 
     assert problem.found == "has 11 rows, fewer than the floor of 12"
+    assert problem.fix == "Collect at least 1 more"
 
 
 def test_a_table_at_the_floor_is_accepted():

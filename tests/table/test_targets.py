@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tabtap.errors import BadTableError
 from tabtap.table import read_frame, write_frame
 from tabtap.table.targets import bin_edges
 
@@ -25,7 +26,12 @@ def table_of(target, **settings):
         (list(range(11)) * 3, "regression"),
         (np.linspace(0, 1, 20), "regression"),
         ([0.5, 1.5] * 6, "regression"),
-        ([1.0, 2.0, 3.0] * 6, "regression"),
+        ([1.0, 2.0, 3.0] * 6, "classification"),
+        (np.arange(10.0).tolist() * 3, "classification"),
+        (np.arange(11.0).tolist() * 3, "regression"),
+        ([1.0, 2.0, 3.5] * 6, "regression"),
+        (np.arange(6.0).tolist() * 2, "regression"),
+        (list(range(6)) * 2, "regression"),
     ],
     ids=[
         "strings",
@@ -38,6 +44,11 @@ def table_of(target, **settings):
         "floats",
         "two fractions",
         "few whole floats",
+        "ten whole floats",
+        "many whole floats",
+        "a fraction among few floats",
+        "whole floats, two rows each",
+        "integers, two rows each",
     ],
 )
 def test_the_task_follows_from_the_labels(target, task):
@@ -142,3 +153,62 @@ def test_a_regression_target_comes_back_exactly(values):
     assert table.schema.target.task == "regression"
     assert write_frame(table)["y"].dtype == values.dtype
     assert (write_frame(table)["y"].to_numpy() == values).all()
+
+
+RATES = [f"{i}.5%" for i in range(38)] + ["0.5%", "1.5%"]
+STREETS = [f"street {i}" for i in range(38)] + ["street 0", "street 1"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "found", "fix"),
+    [
+        (
+            RATES,
+            "is the target and holds 38 different texts in 40 rows, percentages such "
+            "as '0.5%': neither classes nor numbers",
+            "Convert it: pd.to_numeric(frame['y'].str.replace(",
+        ),
+        (RATES[:20] * 2, "20 different texts in 40 rows, percentages", "pd.to_numeric"),
+        (
+            [f"{i}.5" for i in range(40)],
+            "40 different texts in 40 rows, numbers such as '0.5'",
+            "pd.to_numeric(frame['y'])",
+        ),
+        (
+            STREETS,
+            "38 different texts in 40 rows, such as 'street 0' (row 0): neither",
+            "Pass another column as target",
+        ),
+    ],
+    ids=["percentages", "percentages twice", "numbers", "nearly unique words"],
+)
+def test_texts_that_are_neither_classes_nor_numbers_are_refused(labels, found, fix):
+    with pytest.raises(BadTableError) as raised:
+        table_of(labels)
+
+    (problem,) = raised.value.problems
+    assert problem.column == "y"
+    assert found in problem.found
+    assert problem.fix.startswith(fix) or fix in problem.fix
+    assert problem.fix.endswith("task='classification' if each of them is a class")
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_classes"),
+    [
+        (list("abcdef") * 2, 6),
+        (list("123456") * 2, 6),
+        (list("abcdefghi") + list("abc"), 9),
+        ([f"{i}%" for i in range(0, 100, 5)] * 3, 20),
+        ([f"letter {i}" for i in range(26)] + ["letter 0"] * 14, 26),
+    ],
+    ids=["two rows each", "digits", "nine of twelve", "percent steps", "letters"],
+)
+def test_texts_that_come_back_stay_classes(labels, n_classes):
+    assert table_of(labels).schema.n_conditions == n_classes
+
+
+def test_who_says_classification_means_it():
+    table = table_of(RATES, task="classification")
+
+    assert table.schema.n_conditions == 38

@@ -5,6 +5,7 @@ Reads from: errors, evaluate, gates, table.  Read by: api.augmenter.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Hashable, Mapping
 from numbers import Integral
 from pathlib import Path
@@ -16,10 +17,13 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from tabtap.errors import UserInputError, bad_setting
+from tabtap.evaluate.answers import Estimator
+from tabtap.evaluate.boosters import BOOSTERS, booster
+from tabtap.evaluate.candidates import CANDIDATES
 from tabtap.evaluate.choose import ChosenEvaluator, LicensePolicy, choose_evaluator
 from tabtap.evaluate.estimator import EstimatorEvaluator
 from tabtap.evaluate.metric import Metric, metric_of
-from tabtap.evaluate.panel import PanelEvaluator, panel_learners
+from tabtap.evaluate.panel import PANEL, PanelEvaluator, panel_learners
 from tabtap.gates import Rules
 from tabtap.table.schema import IntArray, Task
 from tabtap.table.table import Table
@@ -34,13 +38,32 @@ def choose_judge(
     role: str = "evaluator",
 ) -> ChosenEvaluator:
     """Return an evaluator: one of ``choose_evaluator``'s, or one learner of a panel."""
-    learners = panel_learners(task)
-    if isinstance(choice, str) and choice in learners:
-        judge = EstimatorEvaluator(learners[choice], name=choice, n_jobs=n_jobs)
+    if isinstance(choice, str) and choice in learner_names():
+        learner = _learner(choice, task, role)
+        judge = EstimatorEvaluator(learner, name=choice, n_jobs=n_jobs)
         return ChosenEvaluator(judge, f"{choice}: asked for by name.")
+    _check_name(choice, role)
     return choose_evaluator(
         choice, task=task, license_policy=license_policy, n_jobs=n_jobs, role=role
     )
+
+
+def learner_names() -> tuple[str, ...]:
+    """Return the learners that a judge can be by name, besides the evaluators."""
+    return (*PANEL, *BOOSTERS)
+
+
+def _check_name(choice: Any, role: str) -> None:  # noqa: ANN401
+    known = [*learner_names(), *(candidate.name for candidate in CANDIDATES)]
+    if isinstance(choice, str) and choice not in ("auto", *known):
+        near = difflib.get_close_matches(choice, known, n=1) or ["auto"]
+        listed = ", ".join(known)
+        must = f"be 'auto', a learner or an evaluator ({listed}), or an object"
+        raise bad_setting(role, choice, must, f"Try {near[0]!r}.")
+
+
+def _learner(name: str, task: Task, role: str) -> Estimator:
+    return booster(name, task, role) if name in BOOSTERS else panel_learners(task)[name]
 
 
 def choose_referee(
@@ -52,7 +75,7 @@ def choose_referee(
     n_folds: int,
 ) -> ChosenEvaluator:
     """Return the referee; the panel unless the user names a learner of theirs."""
-    if isinstance(choice, str) and choice == "auto":
+    if isinstance(choice, str) and choice in ("auto", "panel"):
         why = "panel: a linear model, nearest neighbours, a forest and a booster."
         share = 1.0 - 1.0 / n_folds
         return ChosenEvaluator(PanelEvaluator(n_jobs, share), why)

@@ -1,6 +1,6 @@
 """Progress for people who set verbose, in lines on the error stream.
 
-Reads from: diffusion, domain.  Read by: api.augmenter, api.run.
+Reads from: diffusion, domain, api.watching.  Read by: api.augmenter, api.run.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tabtap.api.watching import RunPlan
 from tabtap.diffusion.train import TrainingProgress
 from tabtap.domain import StepRecord, WindowRecord
 
@@ -40,6 +41,11 @@ class Narrator:
         if int(4 * share) > int(4 * before):
             left = f"{progress.seconds_left:.0f} s to go"
             self.say(f"learned {share:.0%} of the steps, at most {left}")
+
+    def on_plan(self, plan: RunPlan) -> None:
+        """Say whether an earlier sitting is taken up."""
+        if plan.n_windows:
+            self.say(f"going on after {plan.n_windows} windows of an earlier sitting")
 
     def on_step(self, record: StepRecord) -> None:
         """One action was taken and judged."""

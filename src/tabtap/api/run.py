@@ -1,7 +1,7 @@
 """One run from a request to a result, which can be interrupted and taken up again.
 
 Reads from: domain, errors, evaluate, loop, result, stages, api.checkpoint, narrator,
-stopwatch, wiring.
+stopwatch, watching, wiring.
 Read by: api.augmenter.
 """
 
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from tabtap.api.checkpoint import Checkpoint
 from tabtap.api.narrator import Narrator
 from tabtap.api.stopwatch import Stopwatch
+from tabtap.api.watching import RunPlan, Watchers
 from tabtap.api.wiring import Request, fresh_start, lineages_of, make_scene
-from tabtap.domain import Lineages, StepRecord, WindowRecord
+from tabtap.domain import Lineages
 from tabtap.errors import RunInterrupted
 from tabtap.evaluate.checkpoints import CHECKPOINTS
 from tabtap.evaluate.referee import check_metric
@@ -57,9 +58,10 @@ def run(request: Request, terms: Terms) -> AugmentResult:
     check_metric(request.metric, request.real, lineages)
     n_members = len(lineages.members)
     terms.narrator.say(f"learning {len(request.real)} rows, {n_members} backbone(s)")
+    watchers = _watchers(terms)
     kept = Checkpoint(terms.checkpoint, request, lineages, terms.budget)
     with watch.running("backbones"):
-        stack = kept.stack(terms.narrator)
+        stack = kept.stack(watchers)
     scene = make_scene(request, lineages, stack, watch)
     progress = kept.progress(scene)
     # What learning the table took counts against the time budget as well.
@@ -71,10 +73,10 @@ def run(request: Request, terms: Terms) -> AugmentResult:
         latest[:] = [progress]
         kept.keep(scene, progress)
 
-    watcher = _Both(terms.narrator, terms.observer)
+    limits = _limits(terms)
     try:
-        limits = _limits(terms)
-        outcome = augment(scene, progress, limits, observer=watcher, keep=keep)
+        watchers.on_plan(_plan(request, lineages, progress, limits))
+        outcome = augment(scene, progress, limits, observer=watchers, keep=keep)
     except KeyboardInterrupt as interrupt:
         outcome = Outcome(latest[0], Stop.INTERRUPT)
         result = _result(request, terms, lineages, outcome, watch)
@@ -95,22 +97,21 @@ def _farewell(result: AugmentResult, terms: Terms) -> str:
     return f"The run was interrupted after {n_windows} windows. {kept} {again}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Both:
-    """Two observers as one."""
+def _watchers(terms: Terms) -> Watchers:
+    own = () if terms.observer is None else (terms.observer,)
+    return Watchers((terms.narrator, *own))
 
-    first: Observer
-    second: Observer | None
 
-    def on_step(self, record: StepRecord) -> None:
-        self.first.on_step(record)
-        if self.second:
-            self.second.on_step(record)
-
-    def on_window(self, record: WindowRecord) -> None:
-        self.first.on_window(record)
-        if self.second:
-            self.second.on_window(record)
+def _plan(
+    request: Request, lineages: Lineages, progress: Progress, limits: Limits
+) -> RunPlan:
+    return RunPlan(
+        n_steps=request.config.n_steps,
+        window_length=request.config.commit.window_length,
+        budget=limits.budget,
+        n_windows=progress.window,
+        n_committed=len(lineages.delivered(progress.committed.rows)),
+    )
 
 
 def _limits(terms: Terms) -> Limits:

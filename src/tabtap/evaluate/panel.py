@@ -33,6 +33,9 @@ from tabtap.evaluate.fitting import SEED, Learners, answer_with, task_of
 from tabtap.table.schema import FloatArray, Task
 from tabtap.table.table import Table
 
+PANEL = ("linear", "neighbors", "forest", "boosting")
+"""Names of the members."""
+
 N_TREES = 100
 
 LEAF_SIZE = 20

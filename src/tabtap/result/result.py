@@ -34,6 +34,7 @@ from tabtap.result.frames import (
 from tabtap.result.groups import told_apart
 from tabtap.result.labels import continued
 from tabtap.result.why import counted, forgotten_clause, why_sentence
+from tabtap.result.yardstick import Yardstick
 from tabtap.table.frame import write_frame, write_target
 from tabtap.table.schema import BoolArray, IntArray
 from tabtap.table.table import Table, concat
@@ -158,6 +159,7 @@ class AugmentResult:
             self._counts(len(self.delivered) + self.n_removed),
             self.certificates,
             self.stop,
+            Yardstick.of(self.certificates, self.about.referee, self.real.schema),
         )
         if not self.forgotten:
             return said

@@ -1,6 +1,7 @@
 """The verdict in one sentence, with its figures, for someone who was not there.
 
-Reads from: domain, loop, result.frames.  Read by: result.result, forgetting, verify.
+Reads from: domain, loop, result.frames, result.yardstick.
+Read by: result.result, forgetting, verify.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tabtap.domain import Certificate
+from tabtap.domain import Bound, Certificate
 from tabtap.loop import Stop
 from tabtap.result.frames import Waterfall
+from tabtap.result.yardstick import Yardstick
 
 
 def why_sentence(
@@ -20,6 +22,7 @@ def why_sentence(
     counts: Waterfall,
     certificates: Sequence[Certificate],
     stop: Stop,
+    yardstick: Yardstick,
 ) -> str:
     """Say what was added and on what evidence, or why nothing was.
 
@@ -27,8 +30,17 @@ def why_sentence(
     """
     accepted = [c for c in certificates if c.committed]
     if accepted and counts.delivered:
-        return _added(n_real, counts.delivered, accepted, len(certificates), stop)
-    reason = _reason_for_none(n_real, budget, counts, certificates, stop)
+        details = _details(certificates, accepted[-1], yardstick)
+        passed = f"{len(accepted)} of {counted(len(certificates), 'pool')}"
+        return (
+            f"{_added(n_real, counts.delivered, accepted[-1])}{_bracketed(details)}; "
+            f"{passed} passed the check, and the run ended because {stop.value}."
+        )
+    if budget == 0:
+        return "No rows were added: the budget is 0."
+    if not certificates:
+        return f"No rows were added: {stop.value}, before any pool could be checked."
+    reason = _reason_for_none(n_real, counts, certificates, stop, yardstick)
     return f"No rows were added: {reason}."
 
 
@@ -49,31 +61,20 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _added(
-    n_real: int,
-    n_added: int,
-    accepted: Sequence[Certificate],
-    n_checks: int,
-    stop: Stop,
-) -> str:
-    last = accepted[-1]
-    verb = "was" if n_added == 1 else "were"
-    evidence = (
-        _paper_evidence(last) if last.over_real is None else _crossfit_evidence(last)
-    )
+def _added(n_real: int, n_added: int, last: Certificate) -> str:
+    verb, them = ("was", "it") if n_added == 1 else ("were", "them")
+    evidence = _paper_evidence(last)
+    if last.over_real is not None:
+        evidence = f"with {them} {_crossfit_evidence(last, last.over_real)}"
     return (
         f"{counted(n_added, 'synthetic row')} {verb} added to the {n_real} real ones, "
-        f"because {evidence}; {len(accepted)} of {counted(n_checks, 'pool')} passed "
-        f"the check, and the run ended because {stop.value}."
+        f"because {evidence}"
     )
 
 
-def _crossfit_evidence(certificate: Certificate) -> str:
-    bound = certificate.over_real
-    if bound is None:  # the caller has looked
-        raise AssertionError
+def _crossfit_evidence(certificate: Certificate, bound: Bound) -> str:
     return (
-        f"with them the score of {certificate.scorer} on real rows that it had not "
+        f"the score of {certificate.scorer} on real rows that it had not "
         f"seen goes from {_figure(certificate.score_real)} to "
         f"{_figure(certificate.score_after)}, a gain of at least "
         f"{_figure(bound.lower)} with {_percent(bound.confidence)} confidence"
@@ -90,17 +91,42 @@ def _paper_evidence(certificate: Certificate) -> str:
     )
 
 
+def _details(
+    certificates: Sequence[Certificate], decided: Certificate, yardstick: Yardstick
+) -> str:
+    """Say which learners a mean hides, and what a score is."""
+    parts = [_by_learner(certificates[0], decided)]
+    if yardstick.words:
+        parts.append(f"score: {yardstick.words}")
+    return "; ".join(part for part in parts if part)
+
+
+def _by_learner(first: Certificate, decided: Certificate) -> str:
+    alone = first.learners_before  # nothing was committed then
+    gains = {
+        name: after - alone[name]
+        for name, after in decided.learners_after.items()
+        if name in alone
+    }
+    if not gains or decided.over_real is None:
+        return ""
+    largest = max(map(abs, gains.values()))
+    said = _thousandths if 0.0005 <= largest < 100 else _signed
+    listed = ", ".join(f"{name} {said(gain)}" for name, gain in gains.items())
+    return f"by learner: {listed}"
+
+
+def _bracketed(details: str) -> str:
+    return f" ({details})" if details else ""
+
+
 def _reason_for_none(
     n_real: int,
-    budget: int | str,
     counts: Waterfall,
     certificates: Sequence[Certificate],
     stop: Stop,
+    yardstick: Yardstick,
 ) -> str:
-    if budget == 0:
-        return "the budget is 0"
-    if not certificates:
-        return f"{stop.value}, before any pool could be checked"
     judged = [c for c in certificates if c.n_judged]
     if not judged:
         return _all_refused(counts, len(certificates))
@@ -109,9 +135,16 @@ def _reason_for_none(
     if not useful:
         return f"none of {pools} held enough rows for one to be delivered"
     best = max(useful, key=_promise)
+    details = _details(certificates, best, yardstick)
+    shortfall = f"the best one {_shortfall(best, n_real, details)}"
+    if yardstick.leaves_no_room(best.score_real):
+        shortfall = (
+            f"there is no room for a gain, as the score of {best.scorer} with the "
+            f"{n_real} real rows alone is {_figure(best.score_real)} already"
+        )
     return (
-        f"none of {pools} was shown to help; the best one {_shortfall(best, n_real)}, "
-        f"and the run ended because {stop.value}"
+        f"none of {pools} was shown to help; {shortfall}, and the run ended because "
+        f"{stop.value}"
     )
 
 
@@ -126,7 +159,7 @@ def _all_refused(counts: Waterfall, n_windows: int) -> str:
     )
 
 
-def _shortfall(certificate: Certificate, n_real: int) -> str:
+def _shortfall(certificate: Certificate, n_real: int, details: str) -> str:
     bound = certificate.over_real or certificate.over_incumbent
     if not np.isfinite(bound.gain):
         return "could not be measured, as the scores are not numbers"
@@ -143,11 +176,11 @@ def _shortfall(certificate: Certificate, n_real: int) -> str:
     )
     least = _figure(bound.lower)
     if bound.lower > 0:
-        return f"{said}, with {sure} confidence by {least}: less than was asked for"
-    return (
-        f"{said}, which may be chance (at {sure} confidence nothing better than "
-        f"{least} can be promised)"
-    )
+        asked = f"with {sure} confidence by {least}: less than was asked for"
+        return f"{said}, {asked}{_bracketed(details)}"
+    chance = f"at {sure} confidence nothing better than {least} can be promised"
+    within = f"{chance}; {details}" if details else chance
+    return f"{said}, which may be chance ({within})"
 
 
 def _promise(certificate: Certificate) -> float:
@@ -161,3 +194,11 @@ def _figure(number: float) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.4g} %"
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.3g}"
+
+
+def _thousandths(number: float) -> str:
+    return f"{round(number, 3) + 0.0:+.3f}"  # without the zero there would be -0.000

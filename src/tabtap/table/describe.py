@@ -5,7 +5,8 @@ Reads from: table.codec, table.schema, table.table.  Read by: api, cli, examples
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,19 @@ WIDTH = 80
 _WIDTHS = (17, 11, 25, 7, 16)
 _TITLES = ("column", "kind", "seen", "missing", "in new rows")
 _SHOWN_LEVELS = 6
+
+
+class ColumnLine(NamedTuple):
+    """What is said of one column."""
+
+    name: Hashable
+    kind: str
+    seen: str
+    missing: str
+    """Share of the cells, as people write it."""
+
+    plan: str
+    """What new rows get."""
 
 
 def describe(thing: Table | Schema) -> str:
@@ -48,9 +62,18 @@ def describe(thing: Table | Schema) -> str:
     """
     schema = thing.schema if isinstance(thing, Table) else thing
     table = thing if isinstance(thing, Table) else None
+    rows = [(str(line[0]), *line[1:]) for line in column_lines(thing)]
+    lines = [_summary(schema, table), "", _line(_TITLES), *map(_line, rows)]
+    return "\n".join(lines)
+
+
+def column_lines(thing: Table | Schema) -> list[ColumnLine]:
+    """Return what is said of each column, the target in its place among them."""
+    schema = thing.schema if isinstance(thing, Table) else thing
+    table = thing if isinstance(thing, Table) else None
     rows = [
-        (
-            str(column.name),
+        ColumnLine(
+            column.name,
             column.kind.value,
             _seen(column, None if table is None else _range(table, i)),
             "-" if table is None else _share(table, i),
@@ -60,8 +83,7 @@ def describe(thing: Table | Schema) -> str:
     ]
     if schema.target is not None:
         rows.insert(schema.target.position, _target_row(schema.target, table))
-    lines = [_summary(schema, table), "", _line(_TITLES), *map(_line, rows)]
-    return "\n".join(lines)
+    return rows
 
 
 def _summary(schema: Schema, table: Table | None) -> str:
@@ -164,10 +186,11 @@ def _duration(column: Column) -> str:
     return f"{column.step} {unit}"
 
 
-def _target_row(target: Target, table: Table | None) -> tuple[str, str, str, str, str]:
+def _target_row(target: Target, table: Table | None) -> ColumnLine:
     column = target.column
     limits = None
     if table is not None and len(table):
         limits = table.target.min(), table.target.max()
     missing = "-" if table is None else "0%"
-    return str(column.name), "target", _seen(column, limits), missing, "asked for"
+    seen = _seen(column, limits)
+    return ColumnLine(column.name, "target", seen, missing, "asked for")

@@ -29,6 +29,7 @@ from tabtap.table.overrides import check_names, choose_kind
 from tabtap.table.problems import MIN_ROWS, Findings, too_few_rows
 from tabtap.table.schema import Column, Kind, Schema, Target
 from tabtap.table.table import NO_ROW, Table
+from tabtap.table.target_copies import are_equal
 from tabtap.table.targets import N_BINS, TaskChoice, check_target_settings, read_target
 
 Kinds = Mapping[Hashable, Kind | str]
@@ -111,6 +112,7 @@ def read_frame(  # noqa: PLR0913 - one call is the whole entrance
             lambda: read_target(parts.read(position), position, task, n_bins)
         )
     features = _read_features(parts, position, kinds or {}, findings)
+    findings.add(_target_among(features, found_target))
     if findings.problems:
         raise BadTableError(findings.problems)
     return _assemble(parts, features, found_target)
@@ -228,6 +230,25 @@ def _read_feature(parts: FrameParts, i: int, wanted: Kind | str | None) -> Featu
     kind, ordered = choose_kind(raw, wanted)
     column, cells = encode(raw, kind, ordered=ordered)
     return Feature(column, cells, raw.missing)
+
+
+def _target_among(
+    features: list[Feature], target: tuple[Target, NDArray[Any]] | None
+) -> Problem | None:
+    """Return the problem of a frame that still holds the target given apart."""
+    if target is None:
+        return None
+    column, cells = target[0].column, target[1]
+    for feature in features:
+        if feature.column.name != column.name or feature.missing.any():
+            continue
+        if are_equal(feature.column, feature.cells, column, cells):
+            return Problem(
+                str(column.name),
+                "is the target too: it equals y in every row",
+                f"Drop it: frame.drop(columns=[{column.name!r}])",
+            )
+    return None
 
 
 def _assemble(

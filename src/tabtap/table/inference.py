@@ -1,6 +1,7 @@
 """Which kind a column is, by rules that a person can check and override.
 
-Reads from: table.raw, table.text_signs, table.problems.  Read by: frame, targets.
+Reads from: table.raw, table.text_signs, table.problems.  Read by: frame, targets,
+lost_columns.
 
 Each rule has its reason beside it.  The first that applies wins; ``kinds=`` in
 ``read_frame`` wins over all of them.
@@ -28,6 +29,7 @@ MIN_ROWS_PER_VALUE = 3
 
 _NEARLY_ALL = 0.95
 _MOSTLY = 0.5
+_FIRST_YEAR, _LAST_YEAR = 1900, 2100
 
 
 def infer_kind(raw: RawColumn) -> Kind:
@@ -74,6 +76,11 @@ def is_few_valued(raw: RawColumn) -> bool:
     return n_distinct <= MAX_FEW_VALUES and _is_met_often(raw)
 
 
+def are_few_texts(n_levels: int, n_rows: int) -> bool:
+    """Whether strings are so few, in so many rows, that they are levels for sure."""
+    return n_levels <= MAX_FEW_VALUES and n_levels <= _MOSTLY * n_rows
+
+
 def _is_met_often(raw: RawColumn) -> bool:
     return len(raw.seen) >= MIN_ROWS_PER_VALUE * len(raw.distinct)
 
@@ -96,23 +103,26 @@ def _infer_number(raw: RawColumn) -> Kind:
 
 
 def _counts_rows(raw: RawColumn) -> bool:
-    """Whether integers run 0, 1, 2, ... or 1, 2, 3, ... down the table.
+    """Whether integers go up by one from row to row, wherever they start.
 
     All-distinct integers alone prove nothing: twenty incomes are distinct too.  Floats
-    are exempt, because nobody numbers rows with them.
+    are exempt, because nobody numbers rows with them; so are years, for a table of one
+    row a year has something to learn from them.
     """
     values = raw.values
     if raw.family != "int" or raw.markers or len(values) < MIN_ROWS:
         return False
-    return values[0] in (0, 1) and bool((np.diff(values) == 1).all())
+    if values[0] >= _FIRST_YEAR and values[-1] <= _LAST_YEAR:
+        return False
+    ascends = bool((values[1:] > values[:-1]).all())
+    return ascends and int(values[-1]) - int(values[0]) == len(values) - 1
 
 
 def _infer_text(raw: RawColumn) -> Kind:
     levels = raw.levels
     if _share_distinct(raw) > _MOSTLY and are_sentences(levels):
         raise _free_text(raw)
-    few = len(levels) <= MAX_FEW_VALUES and _share_distinct(raw) <= _MOSTLY
-    if few:
+    if are_few_texts(len(levels), len(raw.seen)):
         return Kind.CATEGORY
     if names_an_identifier(raw.name) and _share_distinct(raw) > _NEARLY_ALL:
         return Kind.IDENTIFIER

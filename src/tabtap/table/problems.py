@@ -83,7 +83,7 @@ def too_few_rows(n_rows: int, floor: int) -> Problem | None:
         return Problem(
             None,
             f"has {n_rows} rows, fewer than the floor of {floor}",
-            f"Collect at least {floor - n_rows} more, or lower floor= at your own risk",
+            f"Collect at least {floor - n_rows} more",
         )
     return None
 

@@ -1,6 +1,7 @@
 """The target: which task it asks for, its classes, and the bins of a number.
 
-Reads from: table.raw, table.inference, table.codec, table.schema.  Read by: frame.
+Reads from: table.raw, table.inference, table.codec, table.schema, table.text_signs.
+Read by: frame.
 
 The task is decided here, once.  Bins are what generation is conditioned on in
 regression; they follow the quantiles and survive any ties.
@@ -15,14 +16,23 @@ from numpy.typing import NDArray
 
 from tabtap.errors import bad_setting
 from tabtap.table.codec import encode
-from tabtap.table.inference import check_values, is_few_valued
-from tabtap.table.problems import refuse, shown
+from tabtap.table.inference import (
+    MIN_ROWS_PER_VALUE,
+    are_few_texts,
+    check_values,
+    is_few_valued,
+)
+from tabtap.table.problems import MIN_ROWS, call, refuse, shown
 from tabtap.table.raw import RawColumn
 from tabtap.table.schema import FloatArray, Kind, Target, Task
+from tabtap.table.text_signs import read_writing
 
 TaskChoice = Literal["auto", "classification", "regression"]
 N_BINS = 7
 """Quantile bins of a regression target (paper, section 3.1)."""
+
+_NEARLY_ALL = 0.75
+"""Share of the rows beyond which different texts are no classes."""
 
 
 def check_target_settings(task: str, n_bins: int) -> None:
@@ -43,14 +53,13 @@ def check_target_settings(task: str, n_bins: int) -> None:
 def infer_task(raw: RawColumn) -> Task:
     """Return the task that a target's values ask for.
 
-    Labels are strings, bools, categories, few-valued integers, or any two whole
-    numbers.  All other numbers are regression targets.
+    Labels are strings, bools, categories, few-valued whole numbers, or any two of
+    them, whether they are stored as integers or as floats.  All other numbers are
+    regression targets.
     """
     if raw.family not in ("int", "float"):
         return "classification"
-    if raw.is_whole and len(raw.distinct) <= 2:
-        return "classification"
-    if raw.family == "int" and is_few_valued(raw):
+    if raw.is_whole and (len(raw.distinct) <= 2 or is_few_valued(raw)):
         return "classification"
     return "regression"
 
@@ -61,6 +70,8 @@ def read_target(
     """Return the target and its cells, or raise what is wrong with it."""
     _check_missing(raw)
     check_values(raw)
+    if task == "auto":
+        _check_texts(raw)
     chosen = infer_task(raw) if task == "auto" else task
     if chosen == "classification":
         return _read_classes(raw, position)
@@ -122,6 +133,28 @@ def _check_missing(raw: RawColumn) -> None:
             f"{hole[0]}",
             "Drop those rows, in pandas: frame.dropna(subset=[...])",
         )
+
+
+def _check_texts(raw: RawColumn) -> None:
+    """Raise if strings are too many to be classes, or are numbers to a person."""
+    n_texts, n_rows = len(raw.levels), len(raw.values)
+    if raw.family != "text" or n_rows < MIN_ROWS or are_few_texts(n_texts, n_rows):
+        return
+    writing = read_writing(raw.levels)
+    if writing is not None and n_rows < MIN_ROWS_PER_VALUE * n_texts:
+        fix = f"Convert it: {writing.code.format(call(raw.name))}"
+        example = f"{writing.what} such as {shown(writing.example)}"
+    elif _NEARLY_ALL * n_rows < n_texts < n_rows:
+        fix = "Pass another column as target"
+        example = f"such as {shown(raw.levels[raw.values[0]])} (row 0)"
+    else:
+        return
+    raise refuse(
+        raw.name,
+        f"is the target and holds {n_texts} different texts in {n_rows} rows, "
+        f"{example}: neither classes nor numbers",
+        f"{fix}, or pass task='classification' if each of them is a class",
+    )
 
 
 def _read_classes(raw: RawColumn, position: int) -> tuple[Target, NDArray[Any]]:

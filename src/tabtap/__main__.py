@@ -1,0 +1,11 @@
+"""``python -m tabtap``: the command line, where no script is installed.
+
+Reads from: cli.  Read by: Python.
+"""
+
+import sys
+
+from tabtap.cli.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())

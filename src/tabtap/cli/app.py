@@ -1,0 +1,107 @@
+"""The command ``tabtap``: what commands there are, and how each of them ends.
+
+Reads from: cli, every command.  Read by: the shell.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+
+from tabtap import __version__
+from tabtap.cli import (
+    augment,
+    bench,
+    check,
+    compare,
+    demo,
+    forget,
+    inspect,
+    report,
+    verify,
+    weights,
+)
+from tabtap.cli.failures import explain, passing_on
+from tabtap.cli.helping import HelpfulCommand, HelpfulGroup, flowing
+
+_EPILOG = """Examples:
+$ tabtap demo
+$ tabtap inspect train.csv --target outcome
+$ tabtap augment train.csv --target outcome --report train.html
+
+Exit codes: 0 yes or done, 3 no (no gain, a broken rule, not as certified), \
+2 bad input, 130 interrupted, 1 a mistake in tabtap."""
+
+app = typer.Typer(
+    name="tabtap",
+    help="Add rows to a small labelled table only where they are shown to help.",
+    epilog=_EPILOG,
+    rich_markup_mode="rich",
+    cls=HelpfulGroup,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:  # noqa: FBT001  typer calls it so
+    if asked:
+        print(f"tabtap {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _tabtap(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001  its callback has answered
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Show the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help(), end="")
+
+
+_COMMANDS: tuple[tuple[str, str, Callable[..., int]], ...] = (
+    ("augment", augment.EPILOG, augment.augment),
+    ("inspect", inspect.EPILOG, inspect.inspect),
+    ("check", check.EPILOG, check.check),
+    ("report", report.EPILOG, report.report),
+    ("verify", verify.EPILOG, verify.verify),
+    ("forget", forget.EPILOG, forget.forget),
+    ("compare", compare.EPILOG, compare.compare),
+    ("demo", demo.EPILOG, demo.demo),
+)
+for _name, _examples, _command in _COMMANDS:
+    app.command(_name, epilog=_examples, help=flowing(_command), cls=HelpfulCommand)(
+        passing_on(_command)
+    )
+app.add_typer(weights.app, name="weights")
+app.add_typer(bench.app, name="bench")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the name of the program.  Default: those of this process.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    try:
+        code = app(given, prog_name="tabtap", standalone_mode=False)
+        sys.stdout.flush()
+    # Whatever happens ends in a sentence and a code; --debug shows all of it.
+    except Exception as error:  # noqa: BLE001
+        return explain(error, debug=debug)
+    return int(code or 0)

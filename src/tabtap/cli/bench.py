@@ -1,0 +1,265 @@
+"""``tabtap bench``: the paper's study, or any grid of tables, sizes and methods.
+
+Reads from: compare, cli.cells_progress, failures, helping, options, screen.
+Read by: cli.app.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tabtap.cli import options as opt
+from tabtap.cli.cells_progress import CellsProgress
+from tabtap.cli.exits import NO, YES
+from tabtap.cli.failures import passing_on
+from tabtap.cli.helping import HelpfulCommand, HelpfulGroup, flowing
+from tabtap.cli.places import check_file
+from tabtap.cli.screen import Screen
+from tabtap.errors import UserInputError
+
+_EPILOG = """Examples:
+$ tabtap bench run grid.toml --store results
+$ tabtap bench status grid.toml --store results
+$ tabtap bench table main --store results --format markdown
+$ tabtap bench figure ladder --store results --out ladder.svg
+
+Tables come from the folder that TABTAP_DATA names, or else from OpenML, once.
+
+Exit codes: 0 done, 3 cells are left or failed, 2 bad input, 130 interrupted."""
+
+app = typer.Typer(
+    help="Run the paper's study, or a grid of one's own, and show its tables.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    cls=HelpfulGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class TableName(str, Enum):
+    """What can be shown as a table."""
+
+    MAIN = "main"
+    F1 = "f1"
+    PER_PREDICTOR = "per-predictor"
+    GAINS = "gains"
+    WINS = "wins"
+    COST = "cost"
+    FAILURES = "failures"
+
+
+class FigureName(str, Enum):
+    """What can be drawn."""
+
+    LADDER = "ladder"
+    SCARCITY = "scarcity"
+
+
+class FormatName(str, Enum):
+    """How a table can be written."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    LATEX = "latex"
+
+
+class BackendName(str, Enum):
+    """Where cells can be worked on."""
+
+    LOCAL = "local"
+    DASK = "dask"
+    RAY = "ray"
+
+
+GridFile = Annotated[
+    Path, typer.Argument(metavar="GRID", help="A TOML file: see bench run --help.")
+]
+StorePlace = Annotated[
+    str,
+    typer.Option(
+        "--store", metavar="PLACE", help="Folder or fsspec URL that holds the records."
+    ),
+]
+
+
+def run(
+    grid: GridFile,
+    *,
+    store: StorePlace,
+    backend: Annotated[
+        BackendName,
+        typer.Option("--backend", metavar="NAME", help="local, dask or ray."),
+    ] = BackendName.LOCAL,
+    address: Annotated[
+        str | None,
+        typer.Option("--address", metavar="URL", help="Of the cluster's scheduler."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", metavar="N", min=1, help="Workers; by default one per core."
+        ),
+    ] = None,
+    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+) -> int:
+    """Run every cell of GRID that has no record yet.
+
+    A grid names datasets, n_real, splits, budget, seed and methods. It may be stopped
+    at any moment, and several runners may share a store: the same command goes on.
+    """
+    from tabtap.compare.clusters import Cluster
+    from tabtap.compare.grid import read_grid
+    from tabtap.compare.methods.catalogue import METHOD_NAMES
+    from tabtap.compare.run import run_cells
+    from tabtap.compare.store import Store
+    from tabtap.compare.work import run_cell
+
+    screen = Screen.standard()
+    cells = list(read_grid(grid, METHOD_NAMES).cells())
+    place = Store(store)
+    done = place.keys()
+    waiting = Counter(cell.method for cell in cells if cell.key not in done)
+    progress = CellsProgress(screen, dict(waiting))
+    cluster = Cluster(backend.value, address, jobs)
+    with progress.watched():
+        summary = run_cells(cells, run_cell, place, cluster=cluster, observer=progress)
+    left = summary.n_cells - summary.n_done
+    if summary.n_elsewhere:
+        screen.note(f"{summary.n_elsewhere} cells are in the hands of another runner.")
+    failed = f", of which {progress.n_failed} failed" if progress.n_failed else ""
+    screen.say(f"{summary.n_done} of {summary.n_cells} cells have records{failed}.")
+    return NO if left or progress.n_failed else YES
+
+
+def status(
+    grid: GridFile,
+    *,
+    store: StorePlace,
+    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+) -> int:
+    """Show how many cells of GRID have records, method by method."""
+    from tabtap.compare.grid import read_grid
+    from tabtap.compare.methods.catalogue import METHOD_NAMES
+    from tabtap.compare.printing import TextTable, as_text
+    from tabtap.compare.scores import method_label
+    from tabtap.compare.store import Store
+
+    cells = list(read_grid(grid, METHOD_NAMES).cells())
+    done = Store(store).keys()
+    total = Counter(method_label(cell.written()) for cell in cells)
+    there = Counter(method_label(c.written()) for c in cells if c.key in done)
+    rows = [(name, f"{there[name]}", f"{n}") for name, n in total.items()]
+    n_there = sum(there.values())
+    title = f"{n_there} of {len(cells)} cells have records"
+    print(as_text(TextTable(title, ("method", "done", "cells"), tuple(rows))))
+    return YES if n_there == len(cells) else NO
+
+
+def table(
+    name: Annotated[
+        TableName,
+        typer.Argument(
+            metavar="NAME",
+            help="main, f1, per-predictor, gains, wins, cost or failures.",
+        ),
+    ],
+    *,
+    store: StorePlace,
+    written: Annotated[
+        FormatName,
+        typer.Option("--format", metavar="NAME", help="text, markdown, csv or latex."),
+    ] = FormatName.TEXT,
+    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+) -> int:
+    """Write a table of what the store holds to standard output.
+
+    main and f1 are laid out like the paper's, with its own figure and the difference
+    below ours.
+    """
+    from tabtap.compare.catalogue_of_tables import tables_named
+    from tabtap.compare.printing import FORMATS
+
+    made = tables_named(name.value, _records(store))
+    print("\n\n".join(FORMATS[written.value](one) for one in made))
+    return YES
+
+
+def figure(
+    name: Annotated[
+        FigureName, typer.Argument(metavar="NAME", help="ladder or scarcity.")
+    ],
+    *,
+    store: StorePlace,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", help="Ends in .svg or .png."),
+    ],
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite that file if it exists.")
+    ] = False,
+    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+) -> int:
+    """Draw what the store holds: gains of all methods, or scores by scarcity."""
+    from tabtap.compare.figures import FIGURES, save_figure
+    from tabtap.compare.scores import score_frame
+
+    check_file("--out", out, force=force)
+    save_figure(FIGURES[name.value](score_frame(_records(store))), out)
+    Screen.standard().say(f"Written: {out}")
+    return YES
+
+
+def export(
+    *,
+    store: StorePlace,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", help="Ends in .csv or .jsonl."),
+    ],
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite that file if it exists.")
+    ] = False,
+    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+) -> int:
+    """Write all scores as one CSV table, or all records as JSON lines."""
+    from tabtap.archive import put_in_place
+    from tabtap.compare.scores import score_frame
+
+    check_file("--out", out, force=force)
+    records = _records(store)
+    if out.suffix == ".csv":
+        text = score_frame(records).to_csv(index=False)
+    elif out.suffix == ".jsonl":
+        text = "".join(json.dumps(record) + "\n" for record in records)
+    else:
+        raise UserInputError(
+            f"--out {out.name!r} says neither .csv (scores) nor .jsonl (records)."
+        )
+    put_in_place(text.encode(), out)
+    Screen.standard().say(f"Written: {out}")
+    return YES
+
+
+def _records(store: str) -> list[dict[str, object]]:
+    from tabtap.compare.store import Store
+
+    found = list(Store(store).records())
+    if not found:
+        raise UserInputError(
+            f"The store {store!r} holds no records yet. Fill it: tabtap bench run GRID "
+            f"--store {store}"
+        )
+    return found
+
+
+for _command in (run, status, table, figure, export):
+    app.command(_command.__name__, help=flowing(_command), cls=HelpfulCommand)(
+        passing_on(_command)
+    )

@@ -1,0 +1,127 @@
+"""``tabtap check``: which rules hold on the real rows.
+
+Reads from: errors, gates, cli.line_numbers, options, reading, screen.
+Read by: cli.app.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tabtap.cli import options as opt
+from tabtap.cli.exits import NO, YES
+from tabtap.cli.line_numbers import line_numbers
+from tabtap.cli.reading import Reading, TableOptions, read
+from tabtap.cli.screen import Screen, console_on
+from tabtap.errors import BadTableError
+
+if TYPE_CHECKING:
+    from tabtap.gates import Rules
+    from tabtap.table import Table
+
+EPILOG = """Examples:
+$ tabtap check train.csv --rules rules.toml
+
+Rows are counted from 0, lines of the file from 1.
+
+Exit codes: 0 every rule holds, 3 some row breaks a rule, 2 bad input."""
+
+_SHOWN_ROWS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFinding:
+    """What the real rows say to one rule."""
+
+    name: str
+
+    broken: tuple[int, ...]
+    """Rows that break it, counted from 0."""
+
+    is_idle: bool
+    """Whether no row meets its condition."""
+
+
+def check(
+    train: opt.Train,
+    *,
+    rules: Annotated[
+        Path,
+        typer.Option("--rules", metavar="FILE", help="A TOML file of rules."),
+    ],
+    target: opt.Target = None,
+    sheet: opt.Sheet = None,
+    format_name: opt.Format = None,
+    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+) -> int:
+    """Show which rules the rows of TRAIN keep, and which they break.
+
+    A rule that real rows break is a slip of the pen in the rule or in the rows. One
+    whose condition no row meets may be misspelt: it would never apply.
+    """
+    from tabtap.gates import Rules
+
+    read_rules = Rules.read(rules)
+    options = TableOptions(train=train, target=target, sheet=sheet, format=format_name)
+    reading = read(options)
+    findings = _findings(read_rules, _table(reading))
+    _show(Screen(console_on(sys.stdout)), findings, line_numbers(reading.file))
+    return NO if any(finding.broken for finding in findings) else YES
+
+
+def _table(reading: Reading) -> Table:
+    """Return the table; columns that could not be learned are read as they are."""
+    try:
+        return reading.table(floor=1)
+    except BadTableError as error:
+        refused = {p.column for p in error.problems if p.column is not None}
+        names = [name for name in reading.frame.columns if str(name) in refused]
+        kinds = dict.fromkeys(names, "identifier")
+        return replace(reading, kinds={**reading.kinds, **kinds}).table(floor=1)
+
+
+def _findings(rules: Rules, table: Table) -> list[RuleFinding]:
+    from tabtap.gates.rule_evaluation import RuleRows
+
+    rows = RuleRows(table, table)
+    return [
+        RuleFinding(
+            rule.name,
+            tuple((~rule.holds(rows)).nonzero()[0].tolist()),
+            not rule.applies(rows).any(),
+        )
+        for rule in rules.rules
+    ]
+
+
+def _show(
+    screen: Screen, findings: list[RuleFinding], lines: tuple[int, ...] | None
+) -> None:
+    for finding in findings:
+        if finding.broken:
+            screen.say(f"broken  {finding.name}", "red")
+            screen.say(f"        {_rows(finding.broken, lines)}")
+        elif finding.is_idle:
+            screen.say(f"idle    {finding.name}", "yellow")
+            screen.say("        No row meets its condition: check how it is spelt.")
+        else:
+            screen.say(f"holds   {finding.name}", "green")
+    n_broken = sum(bool(finding.broken) for finding in findings)
+    n_idle = sum(finding.is_idle and not finding.broken for finding in findings)
+    n_held = len(findings) - n_broken - n_idle
+    screen.say(f"\nRules that hold: {n_held}, broken: {n_broken}, idle: {n_idle}.")
+
+
+def _rows(broken: tuple[int, ...], lines: tuple[int, ...] | None) -> str:
+    shown = [
+        str(row) if lines is None else f"{row} (line {lines[row]})"
+        for row in broken[:_SHOWN_ROWS]
+    ]
+    more = ", ..." if len(broken) > _SHOWN_ROWS else ""
+    noun = "row breaks" if len(broken) == 1 else "rows break"
+    return f"{len(broken)} {noun} it: {', '.join(shown)}{more}"

@@ -1,0 +1,198 @@
+"""How far a run is: what it has told so far, and how that is shown on a terminal.
+
+Reads from: domain, cli.screen.  Read by: cli.augment, cli.demo.
+
+On a terminal two lines are drawn over and over; elsewhere a few plain lines are
+written.  An observer sees values and cannot change the run.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tabtap.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from tabtap.api.watching import RunPlan
+    from tabtap.diffusion.train import TrainingProgress
+    from tabtap.domain import Bound, StepRecord, WindowRecord
+
+_BAR_WIDTH = 24
+_STAGE_WIDTH = 20
+
+
+def _nothing() -> None:
+    """Draw nothing: there is no terminal."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run stands, as far as it has told."""
+
+    screen: Screen
+    stage: str = "learning the table"
+    share: float = 0.0
+    plan: RunPlan | None = None
+    n_steps: int = 0
+    n_committed: int = 0
+    n_refused: int = 0
+    n_rows: int = 0
+    gain: Bound | None = None
+    left: tuple[float, float] | None = None
+    """Seconds that may be left, and when that was said."""
+
+    clock: Callable[[], float] = time.monotonic
+    redraw: Callable[[], None] = _nothing
+    """Draws at once what is otherwise drawn a few times a second."""
+
+    def watched(self) -> AbstractContextManager[object]:
+        """Draw it until the run is over, if there is a terminal to draw on."""
+        if not self.screen.is_lively:
+            self.screen.say("Learning the table ...")
+            return nullcontext()
+        from rich.live import Live
+
+        live = Live(
+            _Picture(self),
+            console=self.screen.console,
+            refresh_per_second=8,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self.redraw = live.refresh
+        return live
+
+    def on_training(self, progress: TrainingProgress) -> None:
+        """Take note of how far the training is."""
+        self.share = progress.step / progress.n_steps
+        self.left = progress.seconds_left, self.clock()
+        self.redraw()
+
+    def on_plan(self, plan: RunPlan) -> None:
+        """Take note of how far the run may go; windows begin."""
+        self.plan, self.stage, self.left = plan, "generating rows", None
+        self.n_rows = plan.n_committed
+        self.n_steps = plan.n_windows * plan.window_length
+        self.share = self._share()
+        if plan.n_windows:
+            done = _counted(plan.n_windows, "window")
+            self.screen.say(f"Going on after {done}, {plan.n_committed} rows so far.")
+        self.redraw()
+
+    def on_step(self, record: StepRecord) -> None:
+        """One action was taken and judged."""
+        self.n_steps = record.step + 1
+        self.share = self._share()
+        length = 0 if self.plan is None else self.plan.window_length
+        at_end = bool(length) and self.n_steps % length == 0
+        self.stage = "judging them" if at_end else "generating rows"
+        if at_end:
+            self.redraw()
+
+    def on_window(self, record: WindowRecord) -> None:
+        """One pool was checked."""
+        certificate = record.certificate
+        self.stage = "generating rows"
+        self.n_rows = record.n_committed
+        self.left = record.seconds_left, self.clock()
+        bound = certificate.over_real or certificate.over_incumbent
+        if certificate.committed:
+            self.n_committed += 1
+            self.gain = bound
+        else:
+            self.n_refused += 1
+        self.share = self._share()
+        told = "let in" if certificate.committed else "refused"
+        self.screen.say(
+            f"Window {certificate.window + 1}: {certificate.n_rows} rows {told}, "
+            f"{gain_words(bound)}; {record.n_committed} of {record.budget} rows so far."
+        )
+
+    def seconds_left(self) -> float | None:
+        """Return what may be left by now; None where it is not known."""
+        if self.left is None:
+            return None
+        seconds, said = self.left
+        return max(seconds - (self.clock() - said), 0.0)
+
+    def _share(self) -> float:
+        if self.plan is None:
+            return 0.0
+        by_steps = self.n_steps / self.plan.n_steps
+        return max(by_steps, self.n_rows / max(self.plan.budget, 1))
+
+
+def gain_words(bound: Bound | None) -> str:
+    """Return a gain and what it is at least, in words."""
+    if bound is None:
+        return "no gain shown yet"
+    if not math.isfinite(bound.gain):
+        return "gain not measurable"
+    if not math.isfinite(bound.margin):
+        return f"gain {bound.gain:+.3f}, how sure cannot be told"
+    return f"gain {bound.gain:+.3f}, at least {bound.lower:+.3f}"
+
+
+def time_words(seconds: float) -> str:
+    """Return a time as people say it.
+
+    Examples
+    --------
+    >>> time_words(7.2), time_words(100), time_words(7400)
+    ('7 s', '1 min 40 s', '2 h 3 min')
+    """
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """Two lines of a terminal, made anew each time they are drawn."""
+
+    progress: Progress
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:  # noqa: ANN401
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        del console
+        now = self.progress
+        line = Table.grid(padding=(0, 2))
+        bar = ProgressBar(total=1.0, completed=min(now.share, 1.0), width=_BAR_WIDTH)
+        stage = Text(f"{now.stage:<{_STAGE_WIDTH}}", style="bold")
+        line.add_row(stage, bar, Text(self._place()))
+        yield line
+        text = Text(self._so_far(), style="dim", no_wrap=True, overflow="ellipsis")
+        text.truncate(options.max_width, overflow="ellipsis")
+        yield text
+
+    def _place(self) -> str:
+        now = self.progress
+        left = now.seconds_left()
+        tail = "" if left is None else f", at most {time_words(left)} left"
+        if now.plan is None:
+            return f"{now.share:.0%}{tail}"
+        return f"step {now.n_steps} of {now.plan.n_steps}{tail}"
+
+    def _so_far(self) -> str:
+        now = self.progress
+        if now.plan is None:
+            return "Ctrl-C stops it in order; pressed twice, at once."
+        return (
+            f"{now.n_committed} let in, {now.n_refused} refused; {now.n_rows} of "
+            f"{now.plan.budget} rows; {gain_words(now.gain)}"
+        )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,159 @@
+"""The user's file as commands read it: the frame, what is meant of it, and the table.
+
+Reads from: errors, files, inspection, table, cli.values.
+Read by: cli.augment, cli.check, cli.inspect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tabtap.cli.values import column_named, pairs_of
+from tabtap.errors import UserInputError
+
+if TYPE_CHECKING:
+    from tabtap.files import FileTable
+    from tabtap.inspection import SchemaFile
+    from tabtap.table import Table
+    from tabtap.table.targets import TaskChoice
+
+_SHOWN_NAMES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """What the user says of the table."""
+
+    train: str
+    target: str | None = None
+    schema: Path | None = None
+    kinds: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    groups: str | None = None
+    task: str = "auto"
+    sheet: str | None = None
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A file that was read, and what its columns are meant to be."""
+
+    file: FileTable
+
+    frame: Any
+    """The pandas frame that is learned: without columns that hold nothing."""
+
+    empty: tuple[Hashable, ...]
+    """Columns that hold nothing; they are put back when the table is written."""
+
+    target: Hashable | None
+    task: TaskChoice = "auto"
+    groups: Hashable | None = None
+    kinds: Mapping[Hashable, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What had to be assumed, a sentence each."""
+        if not self.empty:
+            return self.file.notes
+        names = ", ".join(map(repr, map(str, self.empty)))
+        said = f"Without a single value, and so not learned: {names}."
+        return (*self.file.notes, said)
+
+    def table(self, *, floor: int | None = None) -> Table:
+        """Return the exact table, or raise every problem of it."""
+        from tabtap.table import MIN_ROWS, read_frame
+
+        kinds = dict(self.kinds)
+        if self.groups is not None:
+            kinds.setdefault(self.groups, "identifier")
+        return read_frame(
+            self.frame,
+            self.target,
+            task=self.task,
+            kinds=kinds,
+            floor=MIN_ROWS if floor is None else floor,
+        )
+
+    def restored(self, frame: Any) -> Any:  # noqa: ANN401 - pandas
+        """Return a frame with the empty columns in their places again."""
+        whole = frame.copy()
+        names = list(self.file.frame.columns)
+        for name in self.empty:
+            column = self.file.frame[name].reindex(range(len(frame)))
+            whole.insert(names.index(name), name, column.to_numpy())
+        return whole
+
+
+def read(options: TableOptions) -> Reading:
+    """Read the file and find the columns that are meant.
+
+    Raises
+    ------
+    UserInputError
+        If the file cannot be read, or a name is not that of a column.
+    """
+    from tabtap.files import read_table
+
+    file = read_table(options.train, sheet=options.sheet, format=options.format)
+    frame = file.frame
+    said = _schema(options, list(frame.columns))
+    target = column_named("--target", options.target, list(frame.columns))
+    if target is None:
+        target = said.target
+    empty = tuple(
+        name for name in frame.columns
+        if name != target and len(frame) and bool(frame[name].isna().all())
+    )  # fmt: skip
+    named = [column for column in frame.columns if column not in empty]
+    groups = column_named("--groups", options.groups, named)
+    kinds = {**said.kinds, **_kinds(options, list(frame.columns))}
+    return Reading(
+        file=file,
+        frame=frame.drop(columns=list(empty)),
+        empty=empty,
+        target=target,
+        task=cast("TaskChoice", _task(options, said)),
+        groups=said.groups if groups is None else groups,
+        kinds={name: kind for name, kind in kinds.items() if name in named},
+    )
+
+
+def need_target(reading: Reading) -> Hashable:
+    """Return the target, or ask for it."""
+    if reading.target is not None:
+        return reading.target
+    names = [str(name) for name in reading.file.frame.columns]
+    listed = ", ".join(names[:_SHOWN_NAMES])
+    more = ", ..." if len(names) > _SHOWN_NAMES else ""
+    raise UserInputError(
+        f"Which column is to be predicted? Name it: --target COL. There are: "
+        f"{listed}{more}."
+    )
+
+
+def _schema(options: TableOptions, names: list[Hashable]) -> SchemaFile:
+    from tabtap.inspection import SchemaFile, read_schema_file
+
+    if options.schema is None:
+        return SchemaFile()
+    return read_schema_file(options.schema, names)
+
+
+def _task(options: TableOptions, said: SchemaFile) -> str:
+    return options.task if options.task != "auto" else said.task or "auto"
+
+
+def _kinds(options: TableOptions, names: list[Hashable]) -> dict[Hashable, str]:
+    kinds: dict[Hashable, str] = {}
+    for text, kind in pairs_of("--kind", options.kinds).items():
+        if (name := column_named("--kind", text, names)) is not None:
+            kinds[name] = "identifier" if kind == "ignore" else kind
+    for text in options.ignored:
+        if (name := column_named("--ignore", text, names)) is not None:
+            kinds[name] = "identifier"
+    return kinds

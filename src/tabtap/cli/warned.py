@@ -1,0 +1,39 @@
+"""Warnings as notes on the screen, once each; those of other packages only to debug.
+
+Reads from: errors, cli.screen.  Read by: cli.job, cli.check.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tabtap.cli.screen import Screen
+from tabtap.errors import ColumnLostWarning, TapWarning, TargetCopyWarning
+
+_ABOUT_COLUMNS = (
+    "\nOn the command line --kind COLUMN=KIND says what a column is, and --ignore "
+    "COLUMN keeps it from being learned."
+)
+
+
+@contextmanager
+def told_warnings(screen: Screen, *, everything: bool = False) -> Iterator[None]:
+    """Show our warnings as notes while something runs."""
+
+    def tell(message: Any, *about: Any, **more: Any) -> None:  # noqa: ANN401
+        del about, more
+        screen.note(f"{message}{_more(message)}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default" if everything else "ignore")
+        warnings.simplefilter("always", TapWarning)
+        warnings.showwarning = tell
+        yield
+
+
+def _more(message: object) -> str:
+    is_about_columns = isinstance(message, (ColumnLostWarning, TargetCopyWarning))
+    return _ABOUT_COLUMNS if is_about_columns else ""

@@ -1,0 +1,20 @@
+"""What a table looks like before anything runs, and the file in which to correct it.
+
+Reads from: errors, rng, table.  Read by: cli, users.
+"""
+
+from tabtap.inspection.inspect import inspect_table
+from tabtap.inspection.remarks import Remark
+from tabtap.inspection.schema_file import (
+    SchemaFile,
+    read_schema_file,
+    schema_file_text,
+)
+
+__all__ = [
+    "Remark",
+    "SchemaFile",
+    "inspect_table",
+    "read_schema_file",
+    "schema_file_text",
+]

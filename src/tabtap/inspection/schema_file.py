@@ -1,0 +1,194 @@
+"""What the columns are, in a TOML file for a person to correct.
+
+Reads from: errors, table, inspection.remarks.  Read by: cli.
+
+It says what the target and the task are, and the kind of every column, each with a
+comment on what was found.  Columns that it leaves out are inferred.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import sys
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tabtap.errors import FileFormatError
+from tabtap.inspection.remarks import Remark
+from tabtap.table.describe import column_lines
+from tabtap.table.schema import Kind
+from tabtap.table.table import Table
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+IGNORE = "ignore"
+KINDS = (*(kind.value for kind in Kind), "ordered category", IGNORE)
+"""What a column can be said to be."""
+
+_TASKS = ("auto", "classification", "regression")
+_KEYS = ("target", "task", "groups", "columns")
+_SHAPE = "A schema file has target, task, groups and a [columns] section."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaFile:
+    """What a schema file says; None where it says nothing."""
+
+    target: Hashable | None = None
+    task: str | None = None
+    groups: Hashable | None = None
+
+    kinds: Mapping[Hashable, str] = field(default_factory=dict)
+    """By column; one that is to be ignored is an identifier."""
+
+
+def schema_file_text(table: Table, remarks: Sequence[Remark] = ()) -> str:
+    """Return the file that says what was inferred of a table.
+
+    Parameters
+    ----------
+    table : Table
+        With a target.
+    remarks : sequence of Remark
+        What ``inspect_table`` found; each becomes a comment above its column.
+    """
+    target = table.schema.target
+    if target is None:
+        raise AssertionError("a table without a target has nothing to be augmented for")
+    lines = [
+        "# What the columns are. Correct it, and pass it back with --schema.",
+        f"# Kinds: {', '.join(KINDS)}.",
+        "",
+        f"target = {_text(target.column.name)}",
+        f"task = {_text(target.task)}",
+        *_group_lines(remarks),
+        "",
+        "[columns]",
+    ]
+    seen = {line.name: line for line in column_lines(table)}
+    about = {remark.column: remark.text for remark in remarks}
+    for column in table.schema.features:
+        kind = "ordered category" if column.ordered else column.kind.value
+        if column.name in about:
+            lines.append(_comment(about[column.name]))
+        found = seen[column.name]
+        note = _comment(f"{found.seen}; missing {found.missing}; new: {found.plan}")
+        lines.append(f"{_text(column.name)} = {_text(kind)}  {note}")
+    return "\n".join(lines) + "\n"
+
+
+def read_schema_file(path: str | Path, columns: Sequence[Hashable]) -> SchemaFile:
+    """Return what a schema file says of a table with these columns.
+
+    Raises
+    ------
+    FileFormatError
+        If it cannot be read, or says what cannot be: with the line and what can.
+    """
+    text = _content(path)
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FileFormatError(
+            f"Schema file {str(path)!r} is not TOML: {error}. {_SHAPE}"
+        ) from None
+    reader = _Reader(str(path), text, {str(name): name for name in columns})
+    return reader.read(said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    path: str
+    text: str
+    columns: Mapping[str, Hashable]
+
+    def read(self, said: Mapping[str, Any]) -> SchemaFile:
+        for key in said:
+            if key not in _KEYS:
+                raise self._error(key, f"the key {key!r} is unknown", _near(key, _KEYS))
+        task = said.get("task")
+        if task is not None and task not in _TASKS:
+            raise self._error("task", f"task {task!r} is unknown", _near(task, _TASKS))
+        kinds = said.get("columns", {})
+        if not isinstance(kinds, Mapping):
+            raise self._error("columns", "'columns' is not a section", "Use [columns].")
+        return SchemaFile(
+            target=self._column(said, "target"),
+            task=task,
+            groups=self._column(said, "groups"),
+            kinds={
+                self._known(name, name): self._kind(name, kind)
+                for name, kind in kinds.items()
+            },
+        )
+
+    def _column(self, said: Mapping[str, Any], key: str) -> Hashable | None:
+        return self._known(str(said[key]), key) if key in said else None
+
+    def _known(self, name: str, key: str) -> Hashable:
+        if name not in self.columns:
+            found = f"there is no column {name!r} in the table"
+            raise self._error(key, found, _near(name, tuple(self.columns)))
+        return self.columns[name]
+
+    def _kind(self, name: str, kind: Any) -> str:  # noqa: ANN401 - any TOML value
+        if kind not in KINDS:
+            raise self._error(name, f"kind {kind!r} is unknown", _near(kind, KINDS))
+        return Kind.IDENTIFIER.value if kind == IGNORE else str(kind)
+
+    def _error(self, key: str, found: str, fix: str) -> FileFormatError:
+        line = _line_of(self.text, key)
+        place = "" if line is None else f", line {line}"
+        return FileFormatError(f"Schema file {self.path!r}{place}: {found}. {fix}")
+
+
+def _content(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileFormatError(
+            f"Schema file {str(path)!r} cannot be read: {reason}."
+        ) from None
+    except UnicodeDecodeError:
+        raise FileFormatError(
+            f"Schema file {str(path)!r} is not UTF-8 text. Save it as UTF-8."
+        ) from None
+
+
+def _near(word: object, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(str(word), known, n=1)
+    listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+    meant = f"Did you mean {close[0]!r}? " if close else ""
+    return f"{meant}Accepted: {listed}."
+
+
+def _line_of(text: str, key: str) -> int | None:
+    """Return the number of the line that sets a key."""
+    written = rf"^\s*\[?(?:{re.escape(_text(key))}|'?{re.escape(key)}'?)\s*[=\]]"
+    for number, line in enumerate(text.splitlines(), start=1):
+        if re.match(written, line):
+            return number
+    return None
+
+
+def _group_lines(remarks: Sequence[Remark]) -> list[str]:
+    found = [remark.column for remark in remarks if remark.topic == "groups"]
+    return [f"# groups = {_text(name)}  # rows that belong together" for name in found]
+
+
+def _text(value: object) -> str:
+    # JSON's strings are TOML's, but for one character that TOML wants escaped.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _comment(text: str) -> str:
+    clean = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+    return f"# {clean}"

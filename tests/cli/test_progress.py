@@ -1,0 +1,114 @@
+from dataclasses import dataclass
+from io import StringIO
+
+import pytest
+
+from tabtap.api.watching import RunPlan
+from tabtap.cli.progress import Progress, gain_words, time_words
+from tabtap.cli.screen import Screen, console_on
+from tabtap.domain import Bound
+
+
+@dataclass
+class Step:
+    step: int
+
+
+@dataclass
+class Certificate:
+    window: int
+    n_rows: int
+    over_real: Bound
+    committed: bool
+    over_incumbent: Bound | None = None
+
+
+@dataclass
+class Window:
+    certificate: Certificate
+    n_committed: int
+    budget: int
+    seconds_left: float
+
+
+@dataclass
+class Training:
+    step: int
+    n_steps: int
+    seconds_left: float
+
+
+PLAN = RunPlan(n_steps=40, window_length=4, budget=100, n_windows=0, n_committed=0)
+GAIN = Bound(0.05, 0.02, 0.8)
+
+
+@pytest.fixture
+def progress():
+    return Progress(Screen(console_on(StringIO())), clock=lambda: 100.0)
+
+
+def spoken(progress):
+    return progress.screen.console.file.getvalue()
+
+
+def test_stages_follow_each_other(progress):
+    stages = [progress.stage]
+    progress.on_training(Training(20, 80, 9.0))
+    stages.append((progress.share, progress.seconds_left()))
+    progress.on_plan(PLAN)
+    progress.on_step(Step(2))
+    stages.append(progress.stage)
+    progress.on_step(Step(3))
+    stages.append(progress.stage)
+    progress.on_window(Window(Certificate(0, 30, GAIN, committed=True), 30, 100, 7.0))
+    stages.append(progress.stage)
+
+    assert stages == [
+        "learning the table",
+        (0.25, 9.0),
+        "generating rows",
+        "judging them",
+        "generating rows",
+    ]
+
+
+def test_windows_are_counted_and_told_in_a_line_each(progress):
+    loss = Bound(-0.01, 0.02, 0.8)
+    progress.on_plan(PLAN)
+    progress.on_window(Window(Certificate(0, 30, GAIN, committed=True), 30, 100, 7.0))
+    progress.on_window(Window(Certificate(1, 28, loss, committed=False), 30, 100, 5.0))
+
+    assert (progress.n_committed, progress.n_refused, progress.n_rows) == (1, 1, 30)
+    assert progress.gain is GAIN
+    assert progress.share == 0.3
+    lines = spoken(progress).splitlines()
+    assert lines[0].startswith("Window 1: 30 rows let in, gain +0.050, at least +0.030")
+    assert lines[1].startswith("Window 2: 28 rows refused, gain -0.010, at least -0.03")
+
+
+def test_a_run_that_is_taken_up_says_so(progress):
+    plan = RunPlan(n_steps=40, window_length=4, budget=50, n_windows=2, n_committed=20)
+
+    progress.on_plan(plan)
+
+    assert progress.n_steps == 8
+    assert "Going on after 2 windows, 20 rows so far." in spoken(progress)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        (None, "no gain shown yet"),
+        (Bound(float("nan"), 0.1, 0.8), "gain not measurable"),
+        (Bound(0.1, float("inf"), 0.8), "gain +0.100, how sure cannot be told"),
+    ],
+)
+def test_a_gain_that_cannot_be_told_is_not_shown_as_a_number(bound, words):
+    assert gain_words(bound) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0 s"), (59.6, "1 min 0 s"), (3600, "1 h 0 min")]
+)
+def test_times_are_said_as_people_say_them(seconds, words):
+    assert time_words(seconds) == words
