@@ -60,6 +60,11 @@ def tiny():
 
 
 @pytest.fixture
+def tiny_paper():
+    return tiny_preset(protocol="paper")
+
+
+@pytest.fixture
 def helpful():
     return MoreIsBetter()
 

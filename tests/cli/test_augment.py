@@ -97,6 +97,8 @@ def several(tmp_path_factory, birds, run_commands, helped):
     noted.to_csv(folder / "noted.csv", index=False)
     nests = birds.assign(nest=[f"n{i // 3}" for i in range(60)])
     nests.to_csv(folder / "nests.csv", index=False)
+    copies = pd.concat([birds, birds.head(12)])
+    copies.to_csv(folder / "copies.csv", index=False)
     schema = 'groups = "nest"\n[columns]\nyear = "integer"\n'
     (folder / "schema.toml").write_text(schema, encoding="utf-8")
     harmful = ("-t", "sex", "--preset", "fast", "--referee", "judges:make_harmful")
@@ -105,6 +107,7 @@ def several(tmp_path_factory, birds, run_commands, helped):
         "noted": ("noted.csv", *helped, "--ignore", "note", "--mark", "made"),
         "nests": ("nests.csv", *helped, "--schema", "schema.toml", "--save", "n.tap"),
         "none": ("birds.csv.gz", *helped, "-n", "0", "-o", "same.csv.gz"),
+        "copies": ("copies.csv", *helped, "-n", "0", "--json"),
     }
     for name, write in WRITERS.items():
         write(birds, folder / name)
@@ -165,6 +168,17 @@ def test_ignored_and_empty_columns_stay_in_the_table(several):
     assert bigger["note"].tail(8).isna().all()
     assert bigger["spare"].isna().all()
     assert bigger["made"].tolist() == [0] * 60 + [1] * 8
+
+
+def test_copies_among_the_rows_are_noted(several):
+    _, answers = several
+    note = (
+        "12 rows are exact copies of others; copies stay on one side of every split "
+        "and count as one."
+    )
+
+    assert f"Note: {note}" in answers["copies"].said
+    assert json.loads(answers["copies"].out)["notes"] == [note]
 
 
 def test_groups_and_a_schema_file_are_heeded(several):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -16,13 +15,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 
 from tabtap.api.choices import (
+    check_limits,
+    check_words,
     choose_judge,
     choose_metric,
     choose_mixture,
     choose_referee,
     choose_rules,
+    copies_note,
+    copies_of,
     group_codes,
-    is_whole,
     n_jobs_of,
     names_a_column,
     read_groups,
@@ -35,7 +37,7 @@ from tabtap.api.presets import Preset, preset_named
 from tabtap.api.run import Terms, run
 from tabtap.api.seeds import seed_of
 from tabtap.api.wiring import Request
-from tabtap.errors import RunInterrupted, bad_setting
+from tabtap.errors import RunInterrupted
 from tabtap.result import AugmentResult
 from tabtap.table.frame import read_frame
 from tabtap.table.schema import IntArray
@@ -60,7 +62,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         scikit-learn estimator, or an evaluator of one's own.
     referee : str, estimator or Evaluator, default="auto"
         Who judges pools before they are committed: the learner that will be trained.
-        ``auto`` is a panel: linear, nearest neighbours, forest, boosting.
+        ``auto`` is a panel: linear, nearest neighbours, forest, boosting.  A learner
+        sees encoded rows, one with a ``ColumnTransformer`` the columns as given.
     scoring : str or callable, optional
         The referee's yardstick: any scikit-learn scorer; of two text labels the last is
         the positive one.  Default: the mean of being right and of the probability given
@@ -68,7 +71,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
     rules : str, path, list or Rules, optional
         What every row must obey: a TOML file, rule texts, or callables.
     groups : column name or array of shape (n_rows,), optional
-        Rows that belong together: they stay on one side of every split.
+        Rows that belong together: they stay on one side of every split.  Exact copies
+        do without it.
     mixture : {"real", "balanced"}, mapping or sequence, default="real"
         Wanted share of each class or target bin; by class label in a mapping.
     confidence : float, optional
@@ -204,7 +208,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         AugmentResult
             Also kept as ``result_``.
         """
-        self._check()
+        check_limits(self.budget, self.time_budget)
+        check_words(self.license_policy, self.checkpoint, self.random_state)
         self.__dict__.pop("result_", None)  # of another table
         labels, kinds = read_groups(self.groups, frame, self.kinds)
         real = read_frame(frame, target, y=y, task=self.task, kinds=kinds)
@@ -218,7 +223,11 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             observer=observer,
             narrator=narrator,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
-            notes=(*told, *more),
+            notes=(
+                *told,
+                *more,
+                *copies_note(request.groups if labels is None else None),
+            ),
             index=getattr(frame, "index", None),
             group_labels=labels,
         )
@@ -240,24 +249,6 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         if all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.asarray(names, dtype=object)
 
-    def _check(self) -> None:
-        whole = is_whole(self.budget) and int(self.budget) >= 0
-        if not whole and not (isinstance(self.budget, str) and self.budget == "auto"):
-            must = "be a whole number from 0, or 'auto'"
-            raise bad_setting("budget", self.budget, must, "Try 500.")
-        if self.license_policy not in ("open", "any"):
-            must = "be 'open' or 'any'"
-            raise bad_setting(
-                "license_policy", self.license_policy, must, "Try 'open'."
-            )
-        seconds = self.time_budget
-        if seconds is not None and not (isinstance(seconds, Real) and seconds > 0):
-            must = "be a positive number of seconds"
-            raise bad_setting("time_budget", seconds, must, "Try 300.")
-        if self.checkpoint is not None and self.random_state is None:
-            must = "be given with checkpoint=, or no run would find its own state"
-            raise bad_setting("random_state", None, must, "Try 0.")
-
     def _request(self, real: Table, groups: IntArray | None) -> Request:
         preset = preset_named(self.preset)
         config = preset.augment
@@ -276,6 +267,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         rules = choose_rules(self.rules)
         if rules is not None:
             rules.check_real(real)
+        if groups is None:
+            groups = copies_of(real, config.utility.n_folds)
         return Request(
             real=real,
             preset=preset,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Hashable, Mapping
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from tabtap.evaluate.estimator import EstimatorEvaluator
 from tabtap.evaluate.metric import Metric, metric_of
 from tabtap.evaluate.panel import PANEL, PanelEvaluator, panel_learners
 from tabtap.gates import Rules
+from tabtap.table.copies import copy_groups
 from tabtap.table.schema import IntArray, Task
 from tabtap.table.table import Table
 
@@ -150,6 +151,49 @@ def group_codes(labels: NDArray[Any]) -> IntArray:
             "Leave it out, or pass a finer grouping.",
         )
     return codes
+
+
+def copies_of(real: Table, n_folds: int) -> IntArray | None:
+    """Return which rows are copies of one another, if they can be kept together."""
+    codes = copy_groups(real)
+    if codes is None or len(np.unique(codes)) < n_folds:
+        return None
+    return codes
+
+
+def copies_note(codes: IntArray | None) -> tuple[str, ...]:
+    """Say what is done with copies, if there are any."""
+    if codes is None:
+        return ()
+    n_copies = len(codes) - len(np.unique(codes))
+    said = f"{n_copies} rows are exact copies of others"
+    if n_copies == 1:
+        said = "1 row is an exact copy of another"
+    return (f"{said}; copies stay on one side of every split and count as one.",)
+
+
+def check_limits(budget: Any, time_budget: Any) -> None:  # noqa: ANN401
+    """Refuse a budget of rows or of seconds that is none."""
+    whole = is_whole(budget) and int(budget) >= 0
+    if not whole and not (isinstance(budget, str) and budget == "auto"):
+        must = "be a whole number from 0, or 'auto'"
+        raise bad_setting("budget", budget, must, "Try 500.")
+    is_time = isinstance(time_budget, Real) and float(time_budget) > 0
+    if time_budget is not None and not is_time:
+        must = "be a positive number of seconds"
+        raise bad_setting("time_budget", time_budget, must, "Try 300.")
+
+
+def check_words(
+    license_policy: object, checkpoint: object, random_state: object
+) -> None:
+    """Refuse an unknown policy, and a run to be kept that nobody could find again."""
+    if license_policy not in ("open", "any"):
+        must = "be 'open' or 'any'"
+        raise bad_setting("license_policy", license_policy, must, "Try 'open'.")
+    if checkpoint is not None and random_state is None:
+        must = "be given with checkpoint=, or no run would find its own state"
+        raise bad_setting("random_state", None, must, "Try 0.")
 
 
 def is_whole(number: object) -> bool:

@@ -22,7 +22,7 @@ from tabtap.api.wiring import Request, fresh_start, lineages_of, make_scene
 from tabtap.domain import Lineages
 from tabtap.errors import RunInterrupted
 from tabtap.evaluate.checkpoints import CHECKPOINTS
-from tabtap.evaluate.referee import check_metric
+from tabtap.evaluate.referee import check_judge, check_metric
 from tabtap.loop import Limits, Outcome, Progress, Stop, augment
 from tabtap.result import AugmentResult, RunAbout, installed_versions
 from tabtap.stages import Observer
@@ -56,6 +56,7 @@ def run(request: Request, terms: Terms) -> AugmentResult:
         outcome = Outcome(fresh_start(request), Stop.BUDGET)
         return _result(request, terms, lineages, outcome, watch)
     check_metric(request.metric, request.real, lineages)
+    _check_judges(request, lineages, watch)
     n_members = len(lineages.members)
     terms.narrator.say(f"learning {len(request.real)} rows, {n_members} backbone(s)")
     watchers = _watchers(terms)
@@ -83,6 +84,16 @@ def run(request: Request, terms: Terms) -> AugmentResult:
         raise RunInterrupted(_farewell(result, terms), result) from interrupt
     terms.narrator.say(outcome.stop.value)
     return _result(request, terms, lineages, outcome, watch)
+
+
+def _check_judges(request: Request, lineages: Lineages, watch: Stopwatch) -> None:
+    """Let those who will judge fail now rather than after minutes of learning."""
+    real, fold, carried = request.real, lineages.fold, request.carried
+    if lineages.crossfit:  # under the paper's protocol no referee is asked
+        with watch.running("referee"):
+            check_judge(request.referee.evaluator, real, fold, "referee", carried)
+    with watch.running("evaluator"):
+        check_judge(request.evaluator.evaluator, real, fold, "evaluator", carried)
 
 
 def _farewell(result: AugmentResult, terms: Terms) -> str:

@@ -52,6 +52,8 @@ class Request:
     metric: Metric
     rules: Rules | None = None
     groups: IntArray | None = None
+    """Rows that count as one: the user's groups, or exact copies."""
+
     mixture: Wish = "real"
     carried: tuple[Hashable, ...] = ()
     """Identifiers that descendants keep, such as the column of groups."""

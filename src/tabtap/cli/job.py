@@ -27,7 +27,7 @@ from tabtap.cli.signals import interruptible
 from tabtap.cli.understood import show_understood
 from tabtap.cli.values import beside, budget_of, mixture_of, seconds_of
 from tabtap.cli.verdict import show_verdict, verdict_json
-from tabtap.cli.warned import told_warnings
+from tabtap.cli.warned import tell_rest, told_warnings
 from tabtap.errors import UserInputError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def run_job(job: Job) -> int:
     settings |= _settings_of(job, reading, levels)
     show_understood(screen, reading, table)
     folder = run_folder(job.out, table)
-    with told_warnings(screen, everything=job.debug), taken(folder):
+    with told_warnings(screen, everything=job.debug) as told, taken(folder):
         _make_ready(job, folder, screen)
         try:
             result = _run(screen, reading, target, settings | {"checkpoint": folder})
@@ -94,6 +94,7 @@ def run_job(job: Job) -> int:
         files = _write_table(job, reading, result, folder)
         clear(folder)
     failed = _write_rest(job, result, files)
+    tell_rest(screen, result.about.notes, told)
     show_verdict(screen, result, files)
     if job.as_json:
         print(verdict_json(result, files, time.monotonic() - started))

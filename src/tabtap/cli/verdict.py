@@ -52,6 +52,7 @@ def verdict_json(
             "files": dict(files),
             "seconds": round(seconds, 3),
             "seed": result.about.seed,
+            "notes": list(result.about.notes),
         },
         indent=2,
         allow_nan=False,

@@ -6,7 +6,7 @@ Reads from: errors, cli.screen.  Read by: cli.job, cli.check.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,18 +20,27 @@ _ABOUT_COLUMNS = (
 
 
 @contextmanager
-def told_warnings(screen: Screen, *, everything: bool = False) -> Iterator[None]:
-    """Show our warnings as notes while something runs."""
+def told_warnings(screen: Screen, *, everything: bool = False) -> Iterator[list[str]]:
+    """Show our warnings as notes while something runs; give the list of those shown."""
+    told: list[str] = []
 
     def tell(message: Any, *about: Any, **more: Any) -> None:  # noqa: ANN401
         del about, more
+        told.append(str(message))
         screen.note(f"{message}{_more(message)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default" if everything else "ignore")
         warnings.simplefilter("always", TapWarning)
         warnings.showwarning = tell
-        yield
+        yield told
+
+
+def tell_rest(screen: Screen, notes: Collection[str], told: Collection[str]) -> None:
+    """Show the notes of a run that no warning has told already."""
+    for note in notes:
+        if note not in told:
+            screen.note(note)
 
 
 def _more(message: object) -> str:

@@ -32,8 +32,8 @@ def class_probabilities(
         Its ``predict_proba`` if it has one; else the softmax of its
         ``decision_function`` (uncalibrated: right in order, not in size); else its
         labels, each with probability 1.
-    matrix : array of shape (n_rows, n_columns)
-        Encoded rows.
+    matrix : array of shape (n_rows, n_columns), or frame
+        Rows, encoded or not as those that it was fitted on.
     n_classes : int
         Number of classes it was fitted on.
 

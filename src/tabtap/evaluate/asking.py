@@ -55,8 +55,7 @@ def ask(
         raise
     except Exception as error:
         raise EvaluatorError(
-            f"The {role} {evaluator.name!r} failed on {len(contexts)} contexts of "
-            f"{min(map(len, contexts))} to {max(map(len, contexts))} rows: "
+            f"The {role} {evaluator.name!r} failed on {_counted(contexts)}: "
             f"{type(error).__name__}: {error}. {_way_out(evaluator, role)}"
         ) from error
     raise EvaluatorError(
@@ -64,6 +63,13 @@ def ask(
         "pair, in their order: a tabtap.domain.ClassPrediction or ValuePrediction. "
         f"{_way_out(evaluator, role)}"
     )
+
+
+def _counted(contexts: Sequence[Table]) -> str:
+    sizes = sorted(map(len, contexts))
+    if len(sizes) == 1:
+        return f"a context of {sizes[0]} rows"
+    return f"{len(sizes)} contexts of {sizes[0]} to {sizes[-1]} rows"
 
 
 def _faults(

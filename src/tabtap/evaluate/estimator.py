@@ -22,8 +22,10 @@ class EstimatorEvaluator:
     ----------
     estimator : scikit-learn estimator
         A classifier or regressor, or a pipeline that ends in one.  It is cloned, never
-        changed, and sees encoded rows: standardised numbers and one-hot categories.
-        Labels arrive as codes in the order of the target's levels.
+        changed, and sees encoded rows: standardised numbers and one-hot categories.  A
+        pipeline that goes by columns (a ``ColumnTransformer`` anywhere in it) sees the
+        features as they were given: container, names, dtypes and holes.  Labels arrive
+        as codes in the order of the target's levels.
     name : str, optional
         What it is reported by.  Default: the name of its class.
     n_jobs : int, default=1

@@ -1,15 +1,17 @@
 """Fit scikit-learn estimators on contexts and have them answer queries.
 
-Reads from: domain, errors, table, evaluate.answers, encoding.
+Reads from: domain, errors, table, evaluate.answers, encoding, named_columns.
 Read by: evaluate.ensemble, estimator, holdout, in_context, panel, tabpfn_v1.
 
-Learners see encoded rows, and class codes without gaps: some refuse other labels.
+Learners see encoded rows, or the user's own columns if they go by these, and class
+codes without gaps: some refuse other labels.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
@@ -20,6 +22,12 @@ from tabtap.domain import ClassPrediction, LearnerPrediction, ValuePrediction
 from tabtap.errors import UserInputError
 from tabtap.evaluate.answers import Estimator, class_probabilities, value_moments
 from tabtap.evaluate.encoding import encode
+from tabtap.evaluate.named_columns import (
+    LACKS_COLUMNS,
+    misses_columns,
+    names_columns,
+    rows_as_given,
+)
 from tabtap.table.schema import FloatArray, IntArray, Task
 from tabtap.table.table import Table
 
@@ -28,6 +36,9 @@ SEED = 42
 
 Learners = Mapping[str, Estimator]
 """Unfitted estimators by name."""
+
+Rows = Any
+"""A matrix of encoded rows, or a frame of the user's columns."""
 
 
 def answer_with(
@@ -43,7 +54,8 @@ def answer_with(
     ----------
     learners : mapping of str to estimator
         Cloned before they are fitted.  A random state left open becomes ``SEED``, and
-        a number of neighbours larger than the context becomes the context's size.
+        a number of neighbours larger than the context becomes the context's size.  One
+        that goes by columns is given them as the user gave them.
     contexts, queries : sequences of Table
         One pair per fold; the queries' targets are not read.
     n_jobs : int, default=1
@@ -68,7 +80,8 @@ def answer_with(
     for context, asked in zip(contexts, queries, strict=True):
         seen, (unseen,) = encode(context, [asked])
         for name, learner in learners.items():
-            jobs.append(delayed(_answer)(name, learner, context, seen, unseen))
+            pair = (context, asked)
+            jobs.append(delayed(_answer_pair)(name, learner, pair, (seen, unseen)))
     answers = iter(Parallel(n_jobs=n_jobs)(jobs))
     return [{name: next(answers) for name in learners} for _ in contexts]
 
@@ -94,8 +107,25 @@ def task_of(contexts: Sequence[Table], queries: Sequence[Table]) -> Task:
     return target.task
 
 
+def _answer_pair(
+    name: str,
+    learner: Estimator,
+    pair: tuple[Table, Table],
+    encoded: tuple[FloatArray, FloatArray],
+) -> LearnerPrediction:
+    """Answer from encoded rows, or from columns if the learner asks for these."""
+    if not names_columns(learner):
+        try:
+            return _answer(name, learner, pair[0], *encoded)
+        except LACKS_COLUMNS as error:
+            if not misses_columns(error):
+                raise
+    given = [rows_as_given(table) for table in pair]
+    return _answer(name, learner, pair[0], *given)
+
+
 def _answer(
-    name: str, learner: Estimator, context: Table, seen: FloatArray, unseen: FloatArray
+    name: str, learner: Estimator, context: Table, seen: Rows, unseen: Rows
 ) -> LearnerPrediction:
     target = context.schema.target
     if target is not None and target.task == "regression":
@@ -111,8 +141,8 @@ def _predict_classes(
     name: str,
     learner: Estimator,
     labels: IntArray,
-    seen: FloatArray,
-    unseen: FloatArray,
+    seen: Rows,
+    unseen: Rows,
 ) -> FloatArray:
     """Return probabilities of the classes that the context has, in code order."""
     present, code = np.unique(labels, return_inverse=True)
@@ -126,8 +156,8 @@ def _predict_values(
     name: str,
     learner: Estimator,
     values: FloatArray,
-    seen: FloatArray,
-    unseen: FloatArray,
+    seen: Rows,
+    unseen: Rows,
 ) -> ValuePrediction:
     if (values == values[0]).all() or len(unseen) == 0:  # LightGBM refuses one row
         return ValuePrediction(np.full(len(unseen), values[0]), np.zeros(len(unseen)))
@@ -136,17 +166,17 @@ def _predict_values(
 
 
 def _fitted(
-    name: str, learner: Estimator, matrix: FloatArray, target: FloatArray | IntArray
+    name: str, learner: Estimator, rows: Rows, target: FloatArray | IntArray
 ) -> Estimator:
-    model = _prepared(learner, len(matrix))
+    model = _prepared(learner, len(rows))
     with warnings.catch_warnings():
         # Few steps are a setting; a user who wants more of them raises the limit.
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
-            return model.fit(matrix, target)
+            return model.fit(rows, target)
         except ValueError as error:
             raise UserInputError(
-                f"{name} cannot be fitted on a context of {len(matrix)} rows: {error} "
+                f"{name} cannot be fitted on a context of {len(rows)} rows: {error} "
                 "Use a learner that can, or fewer folds."
             ) from error
 

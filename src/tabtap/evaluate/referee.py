@@ -9,7 +9,7 @@ class.  Which folds those are is found out before anything is trained.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,11 +23,11 @@ from tabtap.domain import (
     ValuePrediction,
 )
 from tabtap.errors import UserInputError
-from tabtap.evaluate.asking import ask
+from tabtap.evaluate.asking import Role, ask
 from tabtap.evaluate.metric import Metric
 from tabtap.evaluate.panel import PanelPrediction
 from tabtap.stages import Evaluator
-from tabtap.table.schema import FloatArray
+from tabtap.table.schema import FloatArray, IntArray, Kind
 from tabtap.table.table import Table, concat
 
 
@@ -92,6 +92,54 @@ def check_metric(metric: Metric, real: Table, lineages: Lineages) -> None:
         If it cannot score the table, or fewer than two of its folds.
     """
     scorable_folds(metric, real, lineages)
+
+
+def check_judge(
+    evaluator: Evaluator,
+    real: Table,
+    fold: IntArray,
+    role: Role,
+    carried: Collection[Hashable] = (),
+) -> None:
+    """Have a judge answer one fold from the others, before anything is trained.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Who is to judge.
+    real : Table
+        The real rows.
+    fold : array of shape (n_rows,)
+        Fold of every real row.
+    role : {"evaluator", "referee"}
+        The setting that it was passed as, for messages.
+    carried : collection of column names
+        Identifiers that new rows have.
+
+    Raises
+    ------
+    UserInputError
+        If it cannot be fitted, or is of the wrong kind for the task.
+    EvaluatorError
+        If it raises, or answers with what is no prediction of the queries.
+    """
+    others = real.take(fold != 0)
+    made = _as_made(others.take(np.arange(1)), carried)
+    ask(evaluator, [concat([others, *made])], [real.take(fold == 0)], real, role)
+
+
+def _as_made(rows: Table, carried: Collection[Hashable]) -> list[Table]:
+    """Return some rows as new ones look, if that differs: without identifiers."""
+    lost = np.array(
+        [
+            column.kind is Kind.IDENTIFIER and column.name not in carried
+            for column in rows.schema.features
+        ]
+    )
+    if not lost.any():
+        return []
+    regenerate = np.tile(lost, (len(rows), 1))
+    return [rows.redrawn(regenerate, rows.numeric, rows.categorical)]
 
 
 def scorable_folds(metric: Metric, real: Table, lineages: Lineages) -> list[int]:
