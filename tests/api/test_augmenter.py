@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from tabtap.api import TabularAugmenter
+from tabtap.api import PRESETS, TabularAugmenter
 from tabtap.errors import UserInputError
+from tabtap.loop.bounds import confidence_at
 
 
 def make(tiny, judge, **settings):
@@ -212,3 +213,14 @@ def test_verbose_tells_of_learning_windows_and_time_left(
     assert "learned" in told
     assert "window 1 refused" in told
     assert "s to go" in told
+
+
+def test_the_confidence_described_is_the_one_that_attempts_are_held_to():
+    asked = PRESETS["default"].augment.commit.confidence
+    first, *later = (f"{100 * confidence_at(k, asked):.3g}" for k in (1, 2, 3))
+    described = " ".join(TabularAugmenter.__doc__.split())
+
+    assert (
+        f"at {asked} the first to {first} %, and after each that fails to "
+        f"{', '.join(later)}, ... %"
+    ) in described

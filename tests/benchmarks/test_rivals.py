@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rivals
-from rivals import PACKAGE, divide, draw, measure, page, rivals_table
+from rivals import PACKAGE, divide, draw, gap_table, measure, page, rivals_table
 
 from tabtap.compare.methods.ctgan import Ctgan
 from tabtap.compare.methods.tvae import Tvae
@@ -103,3 +103,18 @@ def test_the_table_averages_over_seeds():
 
     assert line.count("30.0 ± 10.0") == 2
     assert line in page(records)
+
+
+def test_gaps_are_between_rows_of_the_same_seed():
+    errors = {("tabtap", 0): 0.5, ("tabtap", 1): 0.2, (PACKAGE, 0): 0.4}
+    records = [
+        {
+            **{"table": "birds", "method": "TVAE", "maker": maker, "seed": seed},
+            **{"shape_error": error, "trend_error": error / 2},
+        }
+        for (maker, seed), error in errors.items()
+    ]
+
+    cells = gap_table(records).splitlines()[-1].strip("| ").split(" | ")
+
+    assert [cell.strip() for cell in cells] == ["birds", "TVAE", "10.0", "5.0", "1"]

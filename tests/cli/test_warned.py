@@ -1,11 +1,77 @@
+"""Warnings of a run reach people as notes, with the options that answer them."""
+
 import io
 import warnings
 
+import pytest
 from rich.console import Console
 
+from tabtap.cli import compare
 from tabtap.cli.screen import Screen
 from tabtap.cli.warned import tell_rest, told_warnings
-from tabtap.errors import EvaluatorFallbackWarning
+from tabtap.errors import EvaluatorFallbackWarning, UserInputError
+
+OPTIONS = "On the command line --kind COLUMN=KIND says what a column is"
+
+
+@pytest.fixture
+def shop(desk, birds):
+    """A table with percentages and times as text, and the target a second time."""
+    frame = birds.assign(
+        rate=[f"{i}.5%" for i in range(60)],
+        opened=[f"{8 + i // 30}:{i % 30 + 10}" for i in range(60)],
+        gender=birds["sex"],
+    )
+    frame.to_csv(desk / "shop.csv", index=False)
+    return desk
+
+
+def test_what_is_lost_or_too_good_is_noted_once(in_process, shop):
+    told = ("augment", "shop.csv", "-t", "sex", "-n", "0")
+
+    answer = in_process(*told, cwd=shop)
+
+    assert answer.said.count("Note: 2 columns are not learned as what they are:") == 1
+    assert answer.said.count("'rate' holds percentages as text, such as '0.5%'") == 1
+    assert answer.said.count("'opened' holds times as text, such as '8:10'") == 1
+    assert answer.said.count("Note: Column 'gender' equals the target in every") == 1
+    assert answer.said.count(OPTIONS) == 2
+    assert "Warning" not in answer.said
+
+
+def test_the_options_silence_the_notes(in_process, shop):
+    told = ("augment", "shop.csv", "-t", "sex", "-n", "0", "--kind", "rate=category")
+
+    answer = in_process(*told, "--ignore", "opened", "--ignore", "gender", cwd=shop)
+
+    assert "holds" not in answer.said
+    assert "gender" not in answer.said.replace("opened, gender", "")
+    assert OPTIONS not in answer.said
+
+
+def test_inspect_remarks_on_a_lost_column(in_process, shop):
+    plain = in_process("inspect", "shop.csv", "-t", "sex", cwd=shop)
+    named = in_process("inspect", "shop.csv", "-t", "sex", "--ignore", "rate", cwd=shop)
+
+    shown = " ".join(plain.out.split())
+    assert "- rate: holds percentages as text, such as '0.5%', so it is not" in shown
+    assert "(--ignore 'rate')" in shown
+    assert "rate: holds" not in named.out
+    assert "rate: names rows rather than describing them" in named.out
+
+
+def test_compare_notes_a_lost_column_before_it_begins(in_process, shop, monkeypatch):
+    def begin(*_):
+        raise UserInputError("The contest would begin here.")
+
+    monkeypatch.setattr(compare, "_compete", begin)
+    told = ("compare", "shop.csv", "-t", "sex", "--kind", "opened=category")
+
+    answer = in_process(*told, cwd=shop)
+
+    assert answer.said.endswith("Error: The contest would begin here.")
+    assert "Note: Column 'rate' holds percentages as text" in answer.said
+    assert "opened" not in answer.said
 
 
 def test_a_note_that_a_warning_has_told_is_not_told_again():

@@ -32,7 +32,7 @@ def wards():
     frame = pd.DataFrame(
         {
             "ward": ["a", "b", "c", None] * 4,
-            "pulse": np.arange(50, 66),
+            "pulse": np.arange(50, 82, 2),
             "dose": [0.25, 0.5, 1.0, np.nan] * 4,
             "site": "Ulm",
             "patient": [f"p{k}" for k in range(16)],

@@ -132,7 +132,8 @@ Confidence = Annotated[
     float | None,
     typer.Option(
         "--confidence", metavar="SHARE", rich_help_panel=_JUDGE,
-        help="How sure a gain must be, between 0 and 1; 0.8 by default.",
+        help="How sure a gain must be, between 0 and 1, for the run as a whole; 0.8 by "
+        "default. Attempts share it, so each is held to more: 90 %, 96.7 %, ...",
     ),
 ]  # fmt: skip
 Evaluator = Annotated[

@@ -39,7 +39,7 @@ def told_warnings(screen: Screen, *, everything: bool = False) -> Iterator[list[
 def tell_rest(screen: Screen, notes: Collection[str], told: Collection[str]) -> None:
     """Show the notes of a run that no warning has told already."""
     for note in notes:
-        if note not in told:
+        if not any(note in text for text in told):  # a warning may list several
             screen.note(note)
 
 

@@ -189,7 +189,8 @@ class CommitConfig:
     """Gain a pool must show beyond its error bar; the paper's tau."""
 
     confidence: float = 0.8
-    """One-sided coverage wanted from the bound; two-sided in the paper's protocol."""
+    """One-sided confidence of the run; single attempts are held to more, at 0.8 to
+    90 %, then 96.7, 98.3, ... %.  In the paper's protocol: two-sided, of each check."""
 
     increment_confidence: float = 0.5
     """One-sided confidence that a pool adds to those before it; 0.5: more likely than

@@ -49,18 +49,18 @@ class ColumnModes:
     @classmethod
     def of(cls, scores: FloatArray, seed: int) -> ColumnModes:
         """Fit the modes of a column."""
-        n_values = len(np.unique(scores))
-        if n_values < 2:
+        if (scores == scores[0]).all():
             return cls(scores[:1].copy(), np.array([1e-3]), np.zeros(1))
         mixture = BayesianGaussianMixture(
-            n_components=min(MAX_MODES, n_values),
+            n_components=min(MAX_MODES, len(scores)),
             weight_concentration_prior_type="dirichlet_process",
             weight_concentration_prior=_WEIGHT_PRIOR,
             n_init=1,
             random_state=seed,
         )
         with warnings.catch_warnings():
-            # A hundred rounds are what the method's authors stop at, too.
+            # A hundred rounds are what the method's authors stop at, too, and a column
+            # of few values may have more modes than values.
             warnings.simplefilter("ignore", ConvergenceWarning)
             mixture.fit(scores[:, None])
         modes = mixture.weights_ > LEAST_WEIGHT
