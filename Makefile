@@ -49,11 +49,12 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory
 	$(BIN)/python benchmarks/backbone.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/augment.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/evaluators.py --parts speed
+	$(ONE_THREAD) $(BIN)/python benchmarks/compare.py
 
 # Hours.  What is already measured is kept: remove $(RESULTS) to begin anew.  Tables
 # come from the folder that TABTAP_DATA names, or else from OpenML.  The package of
 # TabPFN v1 is measured if V1_PYTHON names a Python that has it: see
-# benchmarks/package_process.py.
+# benchmarks/package_process.py; the package ctgan likewise, by CTGAN_PYTHON.
 results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/backbone.py --out $(RESULTS)/speed.jsonl
 	$(ONE_THREAD) $(BIN)/python benchmarks/fidelity.py \
@@ -65,6 +66,9 @@ results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	  --out $(RESULTS)/evaluators.jsonl
 	$(BIN)/python benchmarks/evaluators_page.py \
 	  --records $(RESULTS)/evaluators.jsonl
+	$(if $(CTGAN_PYTHON),$(ONE_THREAD) $(BIN)/python benchmarks/rivals.py \
+	  --package-python $(CTGAN_PYTHON) --out $(RESULTS)/rivals.jsonl \
+	  --page docs/results/rivals.md)
 	$(BIN)/python benchmarks/report.py --speed $(RESULTS)/speed.jsonl \
 	  --fidelity $(RESULTS)/fidelity.jsonl --usefulness $(RESULTS)/usefulness.jsonl
 	$(ONE_THREAD) $(BIN)/python benchmarks/study.py --jobs $(JOBS) --out $(RESULTS)/study

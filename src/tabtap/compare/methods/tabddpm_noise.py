@@ -70,8 +70,8 @@ class GaussianNoise:
     ) -> Tensor:
         """Take one step back, given the noise that the network sees in the numbers.
 
-        The variance is that of the forward step, at the last one the smaller one of
-        the posterior: the choice of the authors' code.
+        The variance is that of the forward step, the choice of the authors' code; the
+        last step adds no noise.
         """
         kept, left, before = (
             float(part[step])
