@@ -140,3 +140,11 @@ def test_a_file_larger_than_memory_is_not_read(in_process, desk):
     answer = in_process("augment", "huge.csv", *AUGMENT, cwd=desk)
 
     refused(answer, desk, "memory")
+
+
+@pytest.mark.parametrize("train", [".", ""])
+def test_a_folder_is_bad_input_and_not_our_mistake(in_process, tmp_path, train):
+    answer = in_process("augment", train, "-t", "a", cwd=tmp_path)
+
+    assert answer.code == 2
+    assert "folder" in answer.said or "no file" in answer.said

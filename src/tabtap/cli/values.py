@@ -136,6 +136,8 @@ def beside(train: str, word: str) -> str:
     'data/train.augmented.csv.gz'
     """
     path = PurePath(train)
+    if not path.name:  # a folder, which is refused when it is read
+        return str(path / word)
     suffixes = path.suffixes[-2:]
     if not suffixes or suffixes[-1].lower() not in _COMPRESSED:
         suffixes = suffixes[-1:]

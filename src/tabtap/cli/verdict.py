@@ -25,7 +25,7 @@ def show_verdict(
     if result.verdict == "augment":
         said, style = f"\nAugmented: {n_new} rows added to your {n_real}.", "bold green"
     else:
-        said = "\nNo gain: nothing was added, and the table is as you gave it."
+        said = "\nNo gain: nothing was added, and your rows are as you gave them."
         style = "bold yellow"
     screen.say(said, style)
     screen.say(f"{result.why}\n")

@@ -1,6 +1,7 @@
 """The user's word on the kind of a column, checked against what the column holds.
 
-Reads from: table.inference, table.raw, table.problems.  Read by: frame.
+Reads from: table.inference, table.problems, table.raw, table.text_signs.
+Read by: frame.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from tabtap.table.inference import check_values, infer_kind
 from tabtap.table.problems import call, refuse
 from tabtap.table.raw import RawColumn
 from tabtap.table.schema import Kind
+from tabtap.table.text_signs import read_writing
 
 _ORDERED = "ordered category"
 _NAMES = [*(kind.value for kind in Kind), _ORDERED]
@@ -56,7 +58,7 @@ def check_names(
     problems = []
     for name, kind in kinds.items():
         if name == target and name not in names:
-            fix = "Its kind follows from the task: pass task= instead"
+            fix = "It cannot be ignored, and its kind follows from the task"
             problems.append(Problem(str(name), "is the target, named in kinds=", fix))
         elif name not in names:
             known = ", ".join(map(str, names[:8]))
@@ -84,9 +86,18 @@ def choose_kind(raw: RawColumn, wanted: Kind | str | None) -> tuple[Kind, bool]:
             raise refuse(
                 raw.name,
                 f"cannot be {kind.value}: {reason}",
-                fix.format(call=call(raw.name)),
+                _from_text(raw) or fix.format(call=call(raw.name)),
             )
     return kind, wanted == _ORDERED or raw.ordered or _is_scale(raw, kind)
+
+
+def _from_text(raw: RawColumn) -> str | None:
+    """Return how to read a column of texts such as 12.5% or 31.01.2020."""
+    writing = read_writing(raw.levels) if raw.family == "text" else None
+    if writing is None:
+        return None
+    code = writing.code.format(call(raw.name))
+    return f"It holds {writing.what} as text. Convert it: {call(raw.name)} = {code}"
 
 
 def _is_scale(raw: RawColumn, kind: Kind) -> bool:
