@@ -1,6 +1,6 @@
 """Where cells are worked on: processes of this machine, or a cluster that is there.
 
-Reads from: errors, compare.memory.  Read by: compare.run, cli.
+Reads from: errors, files.  Read by: compare.run, cli.
 
 joblib hands out the work in all cases.  Every worker computes with one thread: the
 networks are too small to share among cores.
@@ -19,8 +19,8 @@ from typing import Any
 import joblib
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
-from tabtap.compare.memory import available_bytes
 from tabtap.errors import UserInputError, bad_setting
+from tabtap.files.memory import available_bytes
 
 CELL_BYTES = 1_500_000_000
 """Memory that a worker may come to need, torch and seven learners included."""

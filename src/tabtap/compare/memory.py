@@ -1,6 +1,6 @@
-"""How much memory there is, and how much a piece of work has held at most.
+"""How much memory a piece of work has held at most.
 
-Reads from: nothing.  Read by: compare.work, run.
+Reads from: nothing.  Read by: compare.work.
 """
 
 from __future__ import annotations
@@ -30,21 +30,6 @@ def peak_bytes() -> int | None:
     except OSError:
         return _peak_since_start()
     return int(found[1]) * 1024 if found else _peak_since_start()
-
-
-def available_bytes() -> int | None:
-    """Return the memory that new processes may use; None if nobody says."""
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-        found = re.search(r"MemAvailable:\s+(\d+) kB", text)
-        if found:
-            return int(found[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # Windows
-        return None
 
 
 def _peak_since_start() -> int | None:
