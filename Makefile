@@ -75,6 +75,11 @@ results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/augment.py --out $(RESULTS)/augment.jsonl
 	$(BIN)/python benchmarks/study_report.py --study $(RESULTS)/study \
 	  --speed $(RESULTS)/augment.jsonl
+	$(ONE_THREAD) $(BIN)/tabtap bench run benchmarks/grids/main.toml --jobs $(JOBS) \
+	  --store $(RESULTS)/main
+	$(BIN)/python benchmarks/main_table.py --store $(RESULTS)/main
+	$(ONE_THREAD) $(BIN)/python benchmarks/unseen.py --jobs $(JOBS) \
+	  --store $(RESULTS)/unseen
 
 format: $(VENV)/.installed-dev  ## rewrite the code in the house format
 	$(BIN)/ruff check --fix .

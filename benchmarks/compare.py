@@ -53,13 +53,13 @@ def work_seconds() -> float:
     return time.process_time() - started
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Measure, and print a line for each part."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     cold = runner_seconds(given.cells, given.jobs)
     print(f"{given.cells} trivial cells, new workers: {cold:.1f} s")
     rounds = range(given.repeats)

@@ -37,6 +37,7 @@ points; the column of real rows says by how many.
 PARTS = (
     ("Gains", "gains"),
     ("Cells won", "wins"),
+    ("Beside the paper", "paper"),
     ("Scores", "main"),
     ("F1 and absolute errors", "f1"),
     ("Costs", "cost"),
@@ -44,7 +45,7 @@ PARTS = (
 )
 
 
-def page(records: list[Record]) -> str:
+def page(records: list[Record], commit: str) -> str:
     """Return the page's text."""
     parts = [HEAD, "![Gains over real rows alone](main-table.svg)"]
     for title, name in PARTS:
@@ -52,10 +53,10 @@ def page(records: list[Record]) -> str:
         parts += [f"## {title}", *tables]
     if NOTES.is_file():
         parts.append(NOTES.read_text(encoding="utf-8").strip())
-    return "\n\n".join([*parts, provenance(records)]) + "\n"
+    return "\n\n".join([*parts, provenance(records, commit)]) + "\n"
 
 
-def provenance(records: list[Record]) -> str:
+def provenance(records: list[Record], commit: str) -> str:
     """Return where the figures come from."""
     versions = sorted({record["versions"]["tabtap"] for record in records})
     spent = sum(
@@ -65,7 +66,6 @@ def provenance(records: list[Record]) -> str:
         if record.get("costs")
     )
     finished = sorted(record["finished"] for record in records if "finished" in record)
-    about = stamp()
     seeds = sorted({record["cell"]["seed"] for record in records})
     return "\n".join(
         [
@@ -76,20 +76,22 @@ def provenance(records: list[Record]) -> str:
             "`python benchmarks/main_table.py --store build/results/main`",
             f"- time: {spent / 3600:.1f} hours of workers, between {finished[0]} and "
             f"{finished[-1]}",
-            f"- tabtap {', '.join(versions)}, commit {about['commit']}; "
-            f"{about['machine']}",
+            f"- tabtap {', '.join(versions)}, commit {commit}; {stamp()['machine']}",
         ]
     )
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Write the page and its figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--store", required=True)
     parser.add_argument("--out", type=Path, default=PAGE)
-    given = parser.parse_args()
+    parser.add_argument(
+        "--commit", default=stamp()["commit"], help="the one whose cells were run"
+    )
+    given = parser.parse_args(arguments)
     records = list(Store(given.store).records())
-    given.out.write_text(page(records), encoding="utf-8")
+    given.out.write_text(page(records, given.commit), encoding="utf-8")
     save_figure(FIGURES["ladder"](score_frame(records)), given.out.with_suffix(".svg"))
     print(f"Written: {given.out}")
 

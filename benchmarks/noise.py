@@ -40,13 +40,13 @@ def is_promised(n_rows: int, seed: int) -> bool:
     return result.verdict == "augment"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Print, for each size, how many tables were promised a gain."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[20, 40])
     parser.add_argument("--tables", type=int, default=24)
     parser.add_argument("--jobs", type=int, default=1)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     for n_rows in given.rows:
         promised = joblib.Parallel(n_jobs=given.jobs)(
             joblib.delayed(is_promised)(n_rows, seed) for seed in range(given.tables)

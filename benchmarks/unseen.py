@@ -101,7 +101,7 @@ def page(records: list[Record], command: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Measure what is not measured yet, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--store", required=True)
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--page", type=Path, default=PAGE)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     store = Store(given.store)
     wanted = cells(given.splits, given.seed)
     run_cells(wanted, work, store, cluster=Cluster(jobs=given.jobs))

@@ -3,6 +3,7 @@
 import pytest
 
 from tabtap.compare.cost_tables import cost_table, failure_table
+from tabtap.compare.paper_differences import difference_table
 from tabtap.compare.published import published
 from tabtap.compare.scores import gains, means, score_frame
 from tabtap.compare.tables import gain_table, predictor_tables, score_tables
@@ -82,6 +83,22 @@ def test_the_papers_figure_and_the_difference_stand_below_ours():
     assert ours == ("credit-g", "20", "70.0 ± 0.0", "90.0 ± 0.0", "75.0 ± 5.0")
     assert paper == ("", "paper", "66.4 ± 4.7", "-", "68.1 ± 2.8")
     assert difference == ("", "ours - paper", "+3.6", "-", "+6.9")
+
+
+def test_differences_are_measured_in_what_chance_would_do():
+    table = difference_table(score_frame(RECORDS), "accuracy")
+
+    rows = {line[0]: line[1:] for line in table.rows}
+    # TAP: 75.0 - 68.13; ours deviates by 5 over 2 splits, theirs by 2.75 over 5.
+    assert published("credit-g", 20, "accuracy", "TAP").deviation == 2.75
+    assert rows["TAP"] == ("1", "+6.9", f"{6.87 / (25 / 1 + 2.75**2 / 4) ** 0.5:.1f}")
+    assert "Copies" not in rows
+
+
+def test_one_split_cannot_tell_chance():
+    table = difference_table(score_frame(RECORDS[:1]), "accuracy")
+
+    assert table.rows == (("TAP", "1", "+11.9", "-"),)
 
 
 def test_every_figure_of_the_paper_has_a_table_here():

@@ -50,6 +50,7 @@ class TableName(str, Enum):
     PER_PREDICTOR = "per-predictor"
     GAINS = "gains"
     WINS = "wins"
+    PAPER = "paper"
     COST = "cost"
     FAILURES = "failures"
 
@@ -167,7 +168,7 @@ def table(
         TableName,
         typer.Argument(
             metavar="NAME",
-            help="main, f1, per-predictor, gains, wins, cost or failures.",
+            help="main, f1, per-predictor, gains, wins, paper, cost or failures.",
         ),
     ],
     *,
@@ -181,7 +182,7 @@ def table(
     """Write a table of what the store holds to standard output.
 
     main and f1 are laid out like the paper's, with its own figure and the difference
-    below ours.
+    below ours; paper sums up the differences for each method.
     """
     from tabtap.compare.catalogue_of_tables import tables_named
     from tabtap.compare.printing import FORMATS

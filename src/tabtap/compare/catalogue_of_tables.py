@@ -1,6 +1,7 @@
 """The tables of a comparison by name.
 
-Reads from: compare.cost_tables, printing, scores, store, tables, wins.  Read by: cli.
+Reads from: compare.cost_tables, paper_differences, printing, scores, store, tables,
+wins.  Read by: cli.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from types import MappingProxyType
 import pandas as pd
 
 from tabtap.compare.cost_tables import cost_table, failure_table
+from tabtap.compare.paper_differences import difference_table
 from tabtap.compare.printing import TextTable
 from tabtap.compare.scores import score_frame
 from tabtap.compare.store import Record
@@ -35,6 +37,7 @@ _OF_SCORES: Mapping[str, Callable[[pd.DataFrame], Made]] = MappingProxyType(
         "per-predictor": _per_predictor,
         "gains": lambda frame: [gain_table(frame, m) for m in _measured(frame)],
         "wins": lambda frame: [win_table(frame)],
+        "paper": lambda frame: [difference_table(frame, m) for m in _measured(frame)],
     }
 )
 _OF_RECORDS: Mapping[str, Callable[[Sequence[Record]], TextTable]] = MappingProxyType(
