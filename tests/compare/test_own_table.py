@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
+from tabtap.compare import own_table
 from tabtap.compare.advice import advice, recommended
 from tabtap.compare.cells import Cell, Terms
-from tabtap.compare.own_table import Contest, interval, summarise
+from tabtap.compare.own_table import Contest, summarise
 from tabtap.datasets import load_penguins
 from tabtap.table import read_frame
 
@@ -38,15 +38,6 @@ def birds():
     return read_frame(frame, target="species")
 
 
-def test_the_interval_is_students():
-    difference = np.array([0.0, 1.0, 0.0, 1.0, 1.0])
-
-    mean, low, high = interval(difference)
-
-    reach = stats.t.interval(0.9, 4, loc=0.6, scale=stats.sem(difference))
-    assert (mean, low, high) == pytest.approx((0.6, *reach))
-
-
 def test_every_row_is_tested_once_and_never_trained_on(birds):
     contest = Contest.of(birds, 4)
 
@@ -70,6 +61,60 @@ def test_groups_stay_on_one_side(birds):
             groups[np.setdiff1d(np.arange(len(birds)), contest.asked(repeat))]
         )
         assert inside.isdisjoint(outside)
+
+
+def test_copies_of_a_row_are_tested_together_and_count_once(birds):
+    rows = np.arange(30)
+    contest = Contest.of(birds.take(np.concatenate([rows, rows])), 3)
+
+    assert all(
+        set(contest.asked(repeat) % 30).isdisjoint(contest.taught(repeat) % 30)
+        for repeat in range(3)
+    )
+    assert len(np.unique(contest.asked_groups)) == 30
+
+
+def test_groups_follow_their_rows_to_a_method_that_minds_them(birds, monkeypatch):
+    seen = []
+
+    class Spy:
+        def make(self, *_):
+            raise AssertionError("it minds groups")
+
+        def make_for_groups(self, train, n, _rng, _watch, groups):
+            seen.append((train, groups))
+            return train.take(np.zeros(n, dtype=int))
+
+    monkeypatch.setattr(own_table, "method_named", lambda *_: Spy())
+    groups = np.arange(len(birds)) // 5
+    contest = Contest.of(birds, 3, groups=groups, predictors=["KNN"])
+
+    contest.record(Cell(dataset="own", n_real=84, split=2, method="TAP"))
+
+    ((train, told),) = seen
+    assert len(train) == len(told)
+    assert told.tolist() == groups[contest.taught(2)].tolist()
+
+
+def test_groups_of_a_test_file_come_after_those_of_the_table(birds):
+    table, test = birds.take(np.arange(60)), birds.take(np.arange(60, len(birds)))
+    groups = np.arange(len(birds)) // 2
+
+    contest = Contest.of(table, 2, test=test, groups=groups)
+
+    assert contest.groups.tolist() == groups[:60].tolist()
+    assert contest.asked_groups.tolist() == groups[60:].tolist()
+
+
+def test_rows_of_a_group_count_once():
+    records = [record("Real", WRONG), record("SMOTE", flipped(WRONG, 10))]
+
+    alone = summarise(records, "classification").of("SMOTE")
+    tens = summarise(records, "classification", np.arange(100) // 10).of("SMOTE")
+
+    assert alone.low > 0
+    assert tens.gain == alone.gain
+    assert tens.low < 0  # one group of ten is better, which may be chance
 
 
 def test_a_cell_is_worked_with_the_users_rows(birds):

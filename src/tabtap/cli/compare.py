@@ -26,7 +26,6 @@ from tabtap.errors import UserInputError
 if TYPE_CHECKING:
     from tabtap.compare.cells import Terms
     from tabtap.compare.own_table import Comparison, Contest
-    from tabtap.table import Table
 
 EPILOG = """Examples:
 $ tabtap compare train.csv --target outcome
@@ -116,7 +115,8 @@ def compare(  # noqa: PLR0913  one option for each thing that can be said
     )
     contest, reading = _contest(described, test, repeats, seed)
     screen = Screen.standard(quiet=as_json)
-    for note in (*reading.notes, *_lost(contest, reading)):
+    notes = (*reading.notes, *_lost(contest, reading), *_together(contest, reading))
+    for note in notes:
         screen.note(note)
     comparison = _compete(
         contest, chosen, Terms(budget=n_rows, seed=seed), screen, jobs
@@ -130,6 +130,25 @@ def _lost(contest: Contest, reading: Reading) -> list[str]:
 
     named = {*reading.kinds, reading.groups}
     return [str(lost) for lost in lost_columns(contest.table, named)]
+
+
+def _together(contest: Contest, reading: Reading) -> tuple[str, ...]:
+    """Say which rows count as one."""
+    import numpy as np
+
+    from tabtap.api.choices import copies_note
+
+    if reading.groups is None:
+        return copies_note(contest.groups)
+    if contest.groups is None or contest.test_groups is None:
+        return ()
+    n_shared = len(np.intersect1d(contest.groups, contest.test_groups))
+    if not n_shared:
+        return ()
+    return (
+        f"{n_shared} of the groups of {reading.groups!r} have rows in TRAIN and in "
+        "--test: the scores tell how well learners do on groups that they know.",
+    )
 
 
 def _methods(text: str) -> list[str]:
@@ -147,21 +166,31 @@ def _methods(text: str) -> list[str]:
 def _contest(
     described: TableOptions, test: str | None, repeats: int, seed: int
 ) -> tuple[Contest, Reading]:
+    import numpy as np
+
     from tabtap.api.choices import group_codes, read_groups
     from tabtap.compare.own_table import Contest
 
     reading = read(described)
     need_target(reading)
-    table, held = (reading.table(), None) if test is None else _both(reading, test)
-    labels, _ = read_groups(reading.groups, reading.frame, None)
+    n_train = len(reading.frame)
+    both = reading if test is None else _both(reading, test)
+    labels, _ = read_groups(both.groups, both.frame, None)
     groups = None if labels is None else group_codes(labels)
-    made = Contest.of(table, repeats, test=held, groups=groups, seed=seed)
+    whole = both.table()
+    rows = np.arange(len(whole))
+    made = Contest.of(
+        whole.take(rows[:n_train]),
+        repeats,
+        test=None if test is None else whole.take(rows[n_train:]),
+        groups=groups,
+        seed=seed,
+    )
     return made, reading
 
 
-def _both(reading: Reading, test: str) -> tuple[Table, Table]:
-    """Read the rows to train and those to test as parts of one table."""
-    import numpy as np
+def _both(reading: Reading, test: str) -> Reading:
+    """Read the rows to test after those to train: they are parts of one table."""
     import pandas as pd
 
     from tabtap.files import read_table
@@ -174,10 +203,7 @@ def _both(reading: Reading, test: str) -> tuple[Table, Table]:
             "must have the same."
         )
     frame = pd.concat([reading.frame, later[reading.frame.columns]], ignore_index=True)
-    whole = replace(reading, frame=frame).table()
-    n_train = len(reading.frame)
-    rows = np.arange(len(whole))
-    return whole.take(rows[:n_train]), whole.take(rows[n_train:])
+    return replace(reading, frame=frame)
 
 
 def _compete(

@@ -1,6 +1,6 @@
 """What a comparison means for its user, in a sentence or two.
 
-Reads from: compare.own_table.  Read by: cli, compare.own_page.
+Reads from: compare.intervals, own_table.  Read by: cli, compare.own_page.
 
 Only gains that are shown count.  Among methods that nothing shows to be worse than the
 best, the cheapest is enough.
@@ -8,7 +8,8 @@ best, the cheapest is enough.
 
 from __future__ import annotations
 
-from tabtap.compare.own_table import CONFIDENCE, Comparison, Standing, interval
+from tabtap.compare.intervals import CONFIDENCE, intervals
+from tabtap.compare.own_table import Comparison, Standing
 
 _WORDS = {
     "Copies": "Repeating your rows is enough",
@@ -63,7 +64,7 @@ def advice(comparison: Comparison) -> str:
 def _is_worse(comparison: Comparison, one: Standing, best: Standing) -> bool:
     """Whether the best is shown to be better than one."""
     difference = comparison.pairs[one.method] - comparison.pairs[best.method]
-    return interval(difference)[1] > 0
+    return bool(intervals(difference[:, None], comparison.groups)[0, 1] > 0)
 
 
 def _said(standing: Standing, comparison: Comparison) -> str:

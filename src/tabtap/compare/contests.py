@@ -51,4 +51,5 @@ def run_contest(
     with tempfile.TemporaryDirectory(prefix="tabtap-compare-") as folder:
         store = Store(folder)
         run_cells(cells, contest.work(), store, cluster=cluster, observer=observer)
-        return summarise(list(store.records()), target.task)
+        records = list(store.records())
+        return summarise(records, target.task, contest.asked_groups)

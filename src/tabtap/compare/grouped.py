@@ -18,7 +18,7 @@ from tabtap.table.split import MAX_TEST_ROWS, Split, allot
 
 def grouped_split(
     condition: IntArray,
-    groups: NDArray[np.generic],
+    groups: IntArray,
     n_real: int,
     rng: np.random.Generator,
 ) -> Split:
@@ -63,7 +63,7 @@ def grouped_split(
 
 
 def _half_of_groups(
-    condition: IntArray, groups: NDArray[np.generic], rng: np.random.Generator
+    condition: IntArray, groups: IntArray, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Return, for every row, whether its group is for testing; evenly by condition."""
     _, first, code = np.unique(groups, return_index=True, return_inverse=True)

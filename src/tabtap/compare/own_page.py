@@ -1,6 +1,7 @@
 """A comparison on one's own table as a ranking and as a page.
 
-Reads from: archive, report, compare.advice, own_table, printing.  Read by: cli.
+Reads from: archive, report, compare.advice, intervals, own_table, printing.
+Read by: cli.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import numpy as np
 from tabtap import __version__
 from tabtap.archive import put_in_place
 from tabtap.compare.advice import advice, recommended
-from tabtap.compare.own_table import CONFIDENCE, Comparison, Standing
+from tabtap.compare.intervals import CONFIDENCE
+from tabtap.compare.own_table import Comparison, Standing
 from tabtap.compare.printing import TextTable
 from tabtap.report.blocks import Figure, Section, TableBlock, Text
 from tabtap.report.cards import Card
@@ -66,7 +68,9 @@ def comparison_html(comparison: Comparison) -> str:
                 "How it was found out",
                 "The same learners were trained with each method's rows and without, "
                 "and asked about real rows that neither they nor the method had seen. "
-                "An interval is of the mean difference, row by row.",
+                "An interval is of the mean difference, row by row. The intervals are "
+                "wide enough to hold all at once: of many methods that change nothing, "
+                "one looks good by chance.",
             ),
         ),
         tone="caution" if best is None else "good",

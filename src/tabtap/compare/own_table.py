@@ -1,6 +1,6 @@
 """Methods compared on the user's own table: who helps, by how much, and surely so.
 
-Reads from: api.stopwatch, rng, table, compare.cells, methods, predictors, store, work.
+Reads from: api, rng, table, compare.cells, intervals, methods, predictors, store, work.
 Read by: cli, compare.advice.
 
 Every row that tests is asked of predictors trained with each method's rows and without:
@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import stats
 
+from tabtap.api.choices import copies_of
 from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.cells import Cell, Terms
+from tabtap.compare.intervals import intervals
 from tabtap.compare.methods.catalogue import method_named
 from tabtap.compare.predictors import row_losses
 from tabtap.compare.store import Record
@@ -25,9 +26,6 @@ from tabtap.rng import stream
 from tabtap.table.schema import FloatArray, IntArray, Task
 from tabtap.table.split import folds
 from tabtap.table.table import Table, concat
-
-CONFIDENCE = 0.9
-"""Of the two-sided intervals; each end holds with 95 percent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +40,12 @@ class Contest:
     fold: IntArray | None
     """Which repeat tests a row, where they are cut from the table."""
 
+    groups: IntArray | None = None
+    """Whom each row of the table belongs to."""
+
+    test_groups: IntArray | None = None
+    """Whom each row of the test file belongs to."""
+
     predictors: tuple[str, ...] = ()
 
     @classmethod
@@ -55,13 +59,26 @@ class Contest:
         seed: int = 0,
         predictors: Sequence[str] = (),
     ) -> Contest:
-        """Prepare the repeats: folds of the table, or one test file for all."""
-        chosen = tuple(predictors)
-        if test is not None:
-            return cls(table, repeats, test, None, chosen)
-        rng = stream(seed, "contest")
-        fold = folds(table.condition, repeats, rng, groups=groups)
-        return cls(table, repeats, None, fold, chosen)
+        """Prepare the repeats: folds of the table, or one test file for all.
+
+        Groups are those of the table's rows and, after them, of the test rows.
+        Without groups, exact copies of a row are kept together.
+        """
+        test_groups = None
+        if groups is None:
+            groups = copies_of(table, repeats)
+        elif test is not None:
+            groups, test_groups = np.split(groups, [len(table)])
+        fold = None
+        if test is None:
+            rng = stream(seed, "contest")
+            fold = folds(table.condition, repeats, rng, groups=groups)
+        return cls(table, repeats, test, fold, groups, test_groups, tuple(predictors))
+
+    @property
+    def asked_groups(self) -> IntArray | None:
+        """Whom each row that is asked belongs to, by its number."""
+        return self.groups if self.test is None else self.test_groups
 
     def cells(self, methods: Sequence[str], terms: Terms) -> list[Cell]:
         """Return what is to be done: every method in every repeat."""
@@ -83,8 +100,14 @@ class Contest:
             if self.test is None:
                 raise AssertionError("neither folds nor a test table")
             return _numbered(self.table), self.test
-        train = self.table.take(np.flatnonzero(self.fold != repeat))
+        train = self.table.take(self.taught(repeat))
         return _numbered(train), self.table.take(self.asked(repeat))
+
+    def taught(self, repeat: int) -> IntArray:
+        """Return the numbers of the rows that a repeat trains on."""
+        if self.fold is None:
+            return np.arange(len(self.table))
+        return np.flatnonzero(self.fold != repeat)
 
     def asked(self, repeat: int) -> IntArray:
         """Return the numbers of the rows that a repeat tests."""
@@ -105,7 +128,8 @@ class Contest:
         watch = Stopwatch()
         train, asked = self.parts(cell.split)
         method = method_named(cell.method, **cell.settings)
-        rows, failure = attempt(method, train, cell, watch)
+        groups = None if self.groups is None else self.groups[self.taught(cell.split)]
+        rows, failure = attempt(method, train, cell, watch, groups)
         everything = train if rows is None else concat([train, rows])
         with watch.running("score"):
             losses = row_losses(
@@ -162,12 +186,17 @@ class Comparison:
     pairs: dict[str, FloatArray]
     """Loss of every asked row, mean over predictors, by method."""
 
+    groups: IntArray | None = None
+    """Whom every asked row belongs to."""
+
     def of(self, method: str) -> Standing:
         """Return how one method did."""
         return next(s for s in self.standings if s.method == method)
 
 
-def summarise(records: Sequence[Record], task: Task) -> Comparison:
+def summarise(
+    records: Sequence[Record], task: Task, groups: IntArray | None = None
+) -> Comparison:
     """Put the records of all cells of a contest together.
 
     Parameters
@@ -176,6 +205,8 @@ def summarise(records: Sequence[Record], task: Task) -> Comparison:
         From ``Contest.record``; real rows alone (``Real``) must be among them.
     task : {"classification", "regression"}
         Of the table.
+    groups : array, optional
+        Whom each row that may be asked belongs to; rows of one group count as one.
     """
     real = {r["cell"]["split"]: r for r in records if r["cell"]["method"] == "Real"}
     by_method: dict[str, list[Record]] = {}
@@ -183,41 +214,37 @@ def summarise(records: Sequence[Record], task: Task) -> Comparison:
         whole = record if "losses" in record else _without_rows(record, real)
         by_method.setdefault(record["cell"]["method"], []).append(whole)
     losses = {name: _losses(part) for name, part in by_method.items()}
-    base = losses["Real"]
+    pairs = {name: _mean(part) for name, part in losses.items()}
+    if groups is not None:
+        groups = groups[_asked_rows(by_method["Real"])[0]]
+    gained = intervals(
+        np.column_stack([pairs["Real"] - part for part in pairs.values()]), groups
+    )
     standings = [
-        _standing(name, by_method[name], losses[name], base) for name in by_method
+        _standing(by_method[name], losses[name], losses["Real"], gain)
+        for name, gain in zip(pairs, gained, strict=True)
     ]
     return Comparison(
         task,
         tuple(sorted(standings, key=lambda standing: standing.loss)),
-        len(next(iter(base.values()))),
-        {name: _mean(part) for name, part in losses.items()},
+        len(pairs["Real"]),
+        pairs,
+        groups,
     )
 
 
-def interval(difference: FloatArray) -> tuple[float, float, float]:
-    """Return the mean of paired differences, and both ends of its interval."""
-    mean = float(difference.mean())
-    if len(difference) < 2:
-        return mean, -np.inf, np.inf
-    error = float(stats.sem(difference))
-    reach = error * float(stats.t.ppf((1 + CONFIDENCE) / 2, len(difference) - 1))
-    return mean, mean - reach, mean + reach
-
-
 def _standing(
-    name: str,
     records: Sequence[Record],
     losses: dict[str, FloatArray],
     base: dict[str, FloatArray],
+    gained: FloatArray,
 ) -> Standing:
-    own, real = _mean(losses), _mean(base)
-    gain, low, high = interval(real - own)
+    gain, low, high = map(float, gained)
     seconds = [r["costs"]["cpu_seconds"].get("method", 0.0) for r in records]
     failed = [r["failure"]["reason"] for r in records if r["failure"]]
     return Standing(
-        name,
-        float(own.mean()),
+        records[0]["cell"]["method"],
+        float(_mean(losses).mean()),
         gain,
         low,
         high,
@@ -236,8 +263,7 @@ def _without_rows(record: Record, real: dict[int, Record]) -> Record:
 
 def _losses(records: Sequence[Record]) -> dict[str, FloatArray]:
     """Return, by predictor, the loss of every row that was asked; mean over repeats."""
-    asked = np.concatenate([np.asarray(r["asked"], dtype=np.int64) for r in records])
-    rows, place = np.unique(asked, return_inverse=True)
+    rows, place = _asked_rows(records)
     times = np.bincount(place, minlength=len(rows))
     return {
         name: np.bincount(
@@ -246,6 +272,13 @@ def _losses(records: Sequence[Record]) -> dict[str, FloatArray]:
         / times
         for name in records[0]["losses"]
     }
+
+
+def _asked_rows(records: Sequence[Record]) -> tuple[IntArray, IntArray]:
+    """Return the rows that were asked, and which of them each answer is about."""
+    asked = np.concatenate([np.asarray(r["asked"], dtype=np.int64) for r in records])
+    rows, place = np.unique(asked, return_inverse=True)
+    return rows, place
 
 
 def _mean(losses: dict[str, FloatArray]) -> FloatArray:

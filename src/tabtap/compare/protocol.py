@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabtap.compare.grouped import grouped_split
 from tabtap.compare.predictors import score_predictors
 from tabtap.errors import UserInputError
 from tabtap.rng import stream
+from tabtap.table.schema import IntArray
 from tabtap.table.split import Split, paper_split
 from tabtap.table.table import Table, concat
 
@@ -35,6 +35,9 @@ class Repetition:
     real: Table
     validation: Table
     test: Table
+
+    groups: IntArray | None = None
+    """Whom each real row belongs to, where that is minded."""
 
     def score(
         self, synthetic: Table | None = None, names: Sequence[str] | None = None
@@ -95,7 +98,7 @@ def repetition(
     *,
     seed: int = 0,
     variant: str = "study",
-    groups: NDArray[np.generic] | None = None,
+    groups: IntArray | None = None,
 ) -> Repetition:
     """Return one repetition by its number.
 
@@ -126,6 +129,7 @@ def repetition(
         table.take(split.train),
         table.take(split.validation),
         table.take(split.test),
+        groups[split.train] if groups is not None and variant == "grouped" else None,
     )
 
 
@@ -134,7 +138,7 @@ def _split(
     n_real: int,
     rng: np.random.Generator,
     variant: str,
-    groups: NDArray[np.generic] | None,
+    groups: IntArray | None,
 ) -> Split:
     if variant != "grouped":
         inside = variant == "literal"

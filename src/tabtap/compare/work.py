@@ -12,16 +12,15 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Hashable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.cells import Cell
 from tabtap.compare.memory import peak_bytes, reset_peak
-from tabtap.compare.methods import Method, describe_method
+from tabtap.compare.methods import Method, MindsGroups, describe_method
 from tabtap.compare.methods.catalogue import method_named
 from tabtap.compare.protocol import Repetition, repetition
 from tabtap.compare.sources import load_source
@@ -29,6 +28,7 @@ from tabtap.errors import UserInputError
 from tabtap.result import installed_versions
 from tabtap.rng import stream
 from tabtap.table import Table, read_frame
+from tabtap.table.schema import IntArray
 
 FORMAT = 1
 """Of a record."""
@@ -49,7 +49,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     table, groups = _table(cell.dataset)
     part = _repetition(cell, table, groups)
     method = method_named(cell.method, **cell.settings)
-    rows, failure = attempt(method, part.real, cell, watch)
+    rows, failure = attempt(method, part.real, cell, watch, part.groups)
     peak = {"method": peak_bytes()}
     reset_peak()
     with watch.running("score"):
@@ -75,13 +75,23 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 
 def attempt(
-    method: Method, real: Table, cell: Cell, watch: Stopwatch
+    method: Method,
+    real: Table,
+    cell: Cell,
+    watch: Stopwatch,
+    groups: IntArray | None = None,
 ) -> tuple[Table | None, dict[str, str] | None]:
-    """Let a method make rows; if it fails: no rows, and why."""
+    """Let a method make rows; if it fails: no rows, and why.
+
+    Groups, of the real rows, are told to methods that mind them.
+    """
+    make = method.make
+    if groups is not None and isinstance(method, MindsGroups):
+        make = partial(method.make_for_groups, groups=groups)
     rng = stream(cell.terms.seed, "method", cell.dataset, cell.n_real, cell.split)
     try:
         with watch.running("method"):
-            rows = method.make(real, cell.terms.budget, rng, watch)
+            rows = make(real, cell.terms.budget, rng, watch)
     # Whatever goes wrong inside a method is a fact about the method.
     except Exception as error:  # noqa: BLE001
         reason = str(error) or type(error).__name__
@@ -91,9 +101,7 @@ def attempt(
     return (rows if len(rows) else None), None
 
 
-def _repetition(
-    cell: Cell, table: Table, groups: NDArray[np.generic] | None
-) -> Repetition:
+def _repetition(cell: Cell, table: Table, groups: IntArray | None) -> Repetition:
     return repetition(
         table,
         cell.n_real,
@@ -105,13 +113,14 @@ def _repetition(
 
 
 @lru_cache(maxsize=2)
-def _table(name: str) -> tuple[Table, NDArray[np.generic] | None]:
+def _table(name: str) -> tuple[Table, IntArray | None]:
     """Read one of the study's tables; a worker does many cells of the same."""
     source = load_source(name)
     kinds: dict[Hashable, str] = dict.fromkeys(source.categorical, "category")
     table = read_frame(source.frame, source.target, task=source.task, kinds=kinds)
-    groups = None if source.groups is None else np.asarray(source.groups)
-    return table, groups
+    if source.groups is None:
+        return table, None
+    return table, np.unique(source.groups, return_inverse=True)[1]
 
 
 def _any(scores: dict[str, dict[str, float]]) -> dict[str, float]:

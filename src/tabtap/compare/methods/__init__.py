@@ -3,6 +3,6 @@
 Reads from: its own modules.  Read by: compare, study, benchmarks.
 """
 
-from tabtap.compare.methods.method import Method, describe_method
+from tabtap.compare.methods.method import Method, MindsGroups, describe_method
 
-__all__ = ["Method", "describe_method"]
+__all__ = ["Method", "MindsGroups", "describe_method"]

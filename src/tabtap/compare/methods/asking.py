@@ -9,10 +9,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from tabtap.api.choices import choose_judge, choose_metric, choose_referee, task_of
+from tabtap.api.choices import (
+    choose_judge,
+    choose_metric,
+    choose_referee,
+    copies_of,
+    task_of,
+)
 from tabtap.api.presets import Preset
 from tabtap.api.wiring import Request
-from tabtap.table.schema import Kind
+from tabtap.table.schema import IntArray, Kind
 from tabtap.table.table import Table
 
 PAPER_REGRESSION_EVALUATOR = "holdout"
@@ -21,7 +27,9 @@ appendix F.  With no in-context model for numbers at hand, "auto" is an ensemble
 is fitted ten times at every step: minutes for each table."""
 
 
-def request_for(real: Table, preset: Preset, seed: int) -> Request:
+def request_for(
+    real: Table, preset: Preset, seed: int, groups: IntArray | None = None
+) -> Request:
     """Return a run on some rows, as ``TabularAugmenter`` would ask for it.
 
     Parameters
@@ -32,6 +40,8 @@ def request_for(real: Table, preset: Preset, seed: int) -> Request:
         Settings of the run.
     seed : int
         Whence all its chance comes; the folds are the same for every preset.
+    groups : array of shape (n_rows,), optional
+        Whom each row belongs to; by default, exact copies belong together.
 
     Raises
     ------
@@ -52,6 +62,7 @@ def request_for(real: Table, preset: Preset, seed: int) -> Request:
             "auto", task, license_policy="open", n_jobs=1, n_folds=n_folds
         ),
         metric=choose_metric(None),
+        groups=copies_of(real, n_folds) if groups is None else groups,
     )
 
 

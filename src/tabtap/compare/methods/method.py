@@ -9,11 +9,12 @@ of a comparison says about it.  There is no base class.
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from tabtap.api.stopwatch import Stopwatch
+from tabtap.table.schema import IntArray
 from tabtap.table.table import Table
 
 
@@ -45,6 +46,21 @@ class Method(Protocol):
         UserInputError
             If the method cannot work with such a table.
         """
+
+
+@runtime_checkable
+class MindsGroups(Protocol):
+    """A method that can be told which rows belong together."""
+
+    def make_for_groups(
+        self,
+        train: Table,
+        n: int,
+        rng: np.random.Generator,
+        watch: Stopwatch,
+        groups: IntArray,
+    ) -> Table:
+        """Return rows as ``make`` does; ``groups`` has one code for each row."""
 
 
 def describe_method(method: Method) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tabtap.api.wiring import fit_stack, fresh_start, lineages_of, make_scene
 from tabtap.compare.methods.asking import named_as_in, numbered, request_for
 from tabtap.evaluate.referee import check_metric
 from tabtap.loop import Limits, augment
+from tabtap.table.schema import IntArray
 from tabtap.table.table import Table
 
 
@@ -43,8 +44,20 @@ class TAP:
         The watch is told of the stages of a run: backbones, proposals, gates,
         evaluator and referee.
         """
+        return self.make_for_groups(train, n, rng, watch, None)
+
+    def make_for_groups(
+        self,
+        train: Table,
+        n: int,
+        rng: np.random.Generator,
+        watch: Stopwatch,
+        groups: IntArray | None,
+    ) -> Table:
+        """Return rows that were judged with every group on one side."""
         seed = int(rng.integers(2**31))
-        request = request_for(numbered(train), preset_named(self.preset), seed)
+        preset = preset_named(self.preset)
+        request = request_for(numbered(train), preset, seed, groups)
         if n == 0:
             return train.empty()
         lineages = lineages_of(request)
