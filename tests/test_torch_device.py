@@ -1,8 +1,14 @@
 import pytest
 import torch
 
+from tabtap import torch_device
 from tabtap.errors import UserInputError
-from tabtap.torch_device import choose_device, fast_bfloat16, one_thread
+from tabtap.torch_device import (
+    choose_device,
+    fast_bfloat16,
+    multiplies_bfloat16,
+    one_thread,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,10 +51,36 @@ def test_bfloat16_is_fast_on_a_cpu_that_has_it(monkeypatch, name):
     cpu = torch.device("cpu")
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", bool, raising=False)
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", bool, raising=False)
+    monkeypatch.setattr(torch_device, "multiplies_bfloat16", lambda: True)
     without = fast_bfloat16(cpu)
     monkeypatch.setattr(torch.cpu, name, lambda: True, raising=False)
 
     assert (without, fast_bfloat16(cpu)) == (False, True)
+
+
+def test_bfloat16_that_is_announced_and_forbidden_is_not_used(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
+    monkeypatch.setattr(torch_device, "multiplies_bfloat16", lambda: False)
+
+    assert not fast_bfloat16(torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("trial", "possible"),
+    [
+        ("pass", True),
+        ("raise RuntimeError", False),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", False),
+    ],
+)
+def test_a_trial_that_kills_its_process_only_says_no(monkeypatch, trial, possible):
+    monkeypatch.setattr(torch_device, "_TRIAL", trial)
+    multiplies_bfloat16.cache_clear()
+
+    try:
+        assert multiplies_bfloat16() is possible
+    finally:
+        multiplies_bfloat16.cache_clear()
 
 
 @pytest.mark.parametrize(("capability", "fast"), [((7, 5), False), ((8, 0), True)])

@@ -5,12 +5,24 @@ Reads from: errors.  Read by: diffusion, evaluate.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 import torch
 
 from tabtap.errors import bad_setting
+
+_TRIAL = """
+import torch
+torch.set_num_threads(1)
+for n in (8, 32, 64, 100, 512):
+    matrix = torch.ones(n, n, dtype=torch.bfloat16)
+    assert (matrix @ matrix == n).all()
+"""
+"""Products of the sizes that networks here have; 512 is exact in bfloat16."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -51,7 +63,24 @@ def fast_bfloat16(device: torch.device) -> bool:
         return False
     # Older torch does not tell; float32 is right everywhere.
     questions = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
-    return any(getattr(torch.cpu, name, lambda: False)() for name in questions)
+    announced = any(getattr(torch.cpu, name, lambda: False)() for name in questions)
+    return announced and multiplies_bfloat16()
+
+
+@lru_cache
+def multiplies_bfloat16() -> bool:
+    """Tell whether this CPU computes bfloat16 products, by trying some.
+
+    A virtual machine may show a CPU's matrix unit and not have it; torch then fails at
+    some products, and is killed by others.  So another process tries.
+    """
+    try:
+        tried = subprocess.run(
+            [sys.executable, "-c", _TRIAL], capture_output=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return tried.returncode == 0
 
 
 def _named_device(name: str) -> torch.device:

@@ -52,7 +52,7 @@ def test_all_intervals_hold_together_as_often_as_they_promise(rng):
         low, high = intervals(table)[:, 1:].T
         held.append(bool((low <= 0).all() and (high >= 0).all()))
 
-    # 0.9, and three standard errors of 400 trials; one by one they would hold in 0.65.
+    # 0.9, and three standard errors of 400 trials; one by one they all hold in 0.56.
     assert np.mean(held) == pytest.approx(CONFIDENCE, abs=0.045)
 
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tabtap.errors import EvaluatorLimitWarning, UserInputError, WeightsError
+from tabtap.evaluate import tabpfn_v1
 from tabtap.evaluate.tabpfn_v1 import TabPFNv1
 
 
@@ -149,6 +150,16 @@ def test_without_weights_the_first_question_says_how_to_get_them(
     judge = TabPFNv1(device="cpu")
 
     with pytest.raises(WeightsError, match=r"fetch_weights\('tabpfn-v1'\)"):
+        judge.predict([table], [table])
+
+
+def test_a_precision_that_the_cpu_cannot_compute_is_refused(
+    small_weights, table, monkeypatch
+):
+    monkeypatch.setattr(tabpfn_v1, "multiplies_bfloat16", lambda: False)
+    judge = TabPFNv1(weights=small_weights, device="cpu", precision="bfloat16")
+
+    with pytest.raises(UserInputError, match="precision='bfloat16' is not usable"):
         judge.predict([table], [table])
 
 

@@ -29,7 +29,12 @@ from tabtap.evaluate.tabpfn_v1_rows import MAX_COLUMNS, MAX_ROWS, Rows, prepare_
 from tabtap.evaluate.weights import load_weights
 from tabtap.table.schema import FloatArray
 from tabtap.table.table import Table
-from tabtap.torch_device import choose_device, fast_bfloat16, one_thread
+from tabtap.torch_device import (
+    choose_device,
+    fast_bfloat16,
+    multiplies_bfloat16,
+    one_thread,
+)
 
 Precision = Literal["auto", "float32", "bfloat16"]
 
@@ -146,6 +151,9 @@ class TabPFNv1:
         precision = self.precision
         if precision == "auto":
             precision = "bfloat16" if fast_bfloat16(device) else "float32"
+        elif precision == "bfloat16" and not _is_possible(device):
+            must = "be one in which this CPU can multiply matrices"
+            raise bad_setting("precision", precision, must, "Try 'auto'.")
         weights = load_weights(self.name) if self._weights is None else self._weights
         return Network(weights, device, _DTYPES[precision])
 
@@ -153,6 +161,10 @@ class TabPFNv1:
         n_rows = sum(len(q.context) + len(q.queries) for q in questions)
         small = n_rows < _SMALL_WORK
         return one_thread(self._network.device) if small else nullcontext()
+
+
+def _is_possible(device: torch.device) -> bool:
+    return device.type != "cpu" or multiplies_bfloat16()
 
 
 def _check(contexts: Sequence[Table], queries: Sequence[Table]) -> None:
