@@ -143,6 +143,8 @@ def _settings(job: Job) -> dict[str, Any]:
         "license_policy": job.license_policy,
         "device": job.device,
         "n_jobs": job.jobs,
+        "referee": learner_of("--referee", job.referee),
+        "evaluator": learner_of("--evaluator", job.evaluator),
     }
 
 
@@ -152,8 +154,6 @@ def _settings_of(job: Job, reading: Reading, levels: tuple[Any, ...]) -> dict[st
         "kinds": reading.kinds,
         "groups": reading.groups,
         "mixture": mixture_of(job.mixture, levels),
-        "referee": learner_of("--referee", job.referee),
-        "evaluator": learner_of("--evaluator", job.evaluator),
     }
 
 

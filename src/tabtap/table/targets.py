@@ -131,7 +131,7 @@ def _check_missing(raw: RawColumn) -> None:
             raw.name,
             f"is the target and has {len(hole)} missing labels, the first in row "
             f"{hole[0]}",
-            "Drop those rows, in pandas: frame.dropna(subset=[...])",
+            f"Drop those rows, in pandas: frame.dropna(subset=[{raw.name!r}])",
         )
 
 
