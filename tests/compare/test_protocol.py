@@ -58,3 +58,17 @@ def test_without_synthetic_rows_the_real_ones_are_scored(table):
     one = next(repetitions(table, 20))
 
     assert one.score(names=["KNN"]) == score_predictors(one.real, one.test, ["KNN"])
+
+
+def test_shares_are_kept_by_class_and_drawn_evenly_in_regression(build_table, rng):
+    x = rng.normal(size=400)
+    classes = build_table((x > 0).astype(int), x)
+    numbers = build_table(x, x, edges=(0.0,))
+
+    shares = [
+        {int((one.real.numeric[:, 0] > 0).sum()) for one in repetitions(rows, 20, 40)}
+        for rows in (classes, numbers)
+    ]
+
+    assert len(shares[0]) <= 2  # half of 20, to within a rounding
+    assert len(shares[1]) > 5  # binomial, with a deviation of 2.2
