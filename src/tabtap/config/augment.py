@@ -107,7 +107,7 @@ class ProposalConfig:
     """Resamples that say how stable a column's statistics are."""
 
     redraw_target: bool = True
-    """Whether a regression target is drawn with the row, inside its bin."""
+    """Whether a regression target is drawn anew, near its own and inside its bin."""
 
     def __post_init__(self) -> None:
         check_whole("candidates_per_step", self.candidates_per_step, least=1, hint=8)

@@ -28,9 +28,10 @@ from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.draw import Request, draw
 from tabtap.diffusion.encoding import Encoding, Layout
 from tabtap.diffusion.files import save_stack
+from tabtap.diffusion.given_targets import first_targets
 from tabtap.diffusion.noise import SeedArray
 from tabtap.diffusion.train import TrainingRecord
-from tabtap.table.schema import BoolArray, IntArray, Schema
+from tabtap.table.schema import BoolArray, FloatArray, IntArray, Schema
 from tabtap.table.table import Table, blank
 from tabtap.torch_device import one_thread
 
@@ -78,17 +79,17 @@ class BackboneStack:
         holes: bool = True,
     ) -> list[Table]:
         """Draw whole rows from every member, one array of targets for each."""
+        seeds = [draw_seeds(len(wanted), rng) for wanted in targets]
         anchors = [
             replace(
-                _blank_rows(encoding, wanted),
+                _blank_rows(encoding, wanted, own),
                 unseen_fold=np.full(len(wanted), fold, dtype=np.int64),
             )
-            for encoding, wanted, fold in zip(
-                self.encodings, targets, self.unseen_folds, strict=True
+            for encoding, wanted, own, fold in zip(
+                self.encodings, targets, seeds, self.unseen_folds, strict=True
             )
         ]
         everything = [np.ones(rows.missing.shape, dtype=np.bool_) for rows in anchors]
-        seeds = [draw_seeds(len(rows), rng) for rows in anchors]
         return self._draw(anchors, everything, seeds, holes=holes, target=True)
 
     def inpaint(
@@ -156,7 +157,7 @@ class Backbone:
         layout = self.stack.layout
         return (
             f"Backbone({layout.n_numbers} numbers, {len(layout.group_sizes)} tokens, "
-            f"{layout.n_conditions} targets)"
+            f"{self.schema.n_conditions} targets)"
         )
 
     @property
@@ -195,7 +196,7 @@ class Backbone:
         -------
         Table
             Rows that descend from no real row.  Identifiers are empty.  In regression
-            the exact target is drawn with the row, inside its bin.
+            the exact target is drawn first, inside its bin, and the row given it.
 
         Raises
         ------
@@ -229,8 +230,8 @@ class Backbone:
         holes : bool, default=True
             Whether redrawn cells may be missing where real ones are.
         redraw_target : bool, default=False
-            Whether a regression target is drawn anew, jointly with the cells and
-            inside the anchor's bin, in every row.  A class label never is.
+            Whether a regression target is drawn anew in every row, near the anchor's
+            own and inside its bin, before the cells.  A class label never is.
 
         Returns
         -------
@@ -269,9 +270,16 @@ def draw_seeds(n_rows: int, rng: np.random.Generator) -> SeedArray:
     return rng.integers(2**64, size=n_rows, dtype=np.uint64)
 
 
-def _blank_rows(encoding: Encoding, wanted: IntArray) -> Table:
+def _from_0_to_1(seeds: SeedArray) -> FloatArray:
+    """Return seeds as numbers below 1; a double has 53 bits."""
+    return (seeds >> np.uint64(11)) / 2.0**53
+
+
+def _blank_rows(encoding: Encoding, wanted: IntArray, seeds: SeedArray) -> Table:
     check_targets(encoding, wanted)
     if encoding.has_target_number:
-        start = blank(encoding.schema, encoding.target_low[wanted])
-        return start.with_target(encoding.target_low[wanted])
+        values = encoding.target_low[wanted]
+        if encoding.target_is_given:
+            values = first_targets(encoding, wanted, _from_0_to_1(seeds))
+        return blank(encoding.schema, values).with_target(values)
     return blank(encoding.schema, np.asarray(wanted, dtype=np.int64))

@@ -17,6 +17,7 @@ from torch import Tensor
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.encoding import Encoding, Layout
+from tabtap.diffusion.given_targets import move_targets
 from tabtap.diffusion.noise import RowNoise, SeedArray, draw_row_noise
 from tabtap.diffusion.sample import Job, Sampler
 from tabtap.table.schema import BoolArray
@@ -55,6 +56,15 @@ class Request:
             seeds=self.seeds[rows],
         )
 
+    def with_given_target(self, noise: RowNoise) -> Request:
+        """Return the request with targets drawn where the network is given them."""
+        if not (self.target and self.encoding.target_is_given):
+            return self
+        # The number of a given target starts from no noise of its own.
+        start = noise.fresh[:, 0, -1].astype(np.float64)
+        moved = move_targets(self.encoding, self.anchors, start)
+        return replace(self, anchors=moved, target=False)
+
 
 def draw(
     denoiser: Denoiser,
@@ -70,6 +80,10 @@ def draw(
     for rows in _chunks(longest, layout, config):
         parts = [request.part(rows) for request in requests]
         noise = [_noise(part, layout, config) for part in parts]
+        parts = [
+            part.with_given_target(chance)
+            for part, chance in zip(parts, noise, strict=True)
+        ]
         job = _job(parts, noise, layout, weights.device)
         numbers, tokens = (made.cpu().numpy() for made in sampler.run(job))
         for member, part in enumerate(parts):

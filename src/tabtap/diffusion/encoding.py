@@ -1,9 +1,11 @@
 """A table as the network sees it, numbers and tokens, and back.
 
-Reads from: config, table, diffusion.scaling, diffusion.groups.
+Reads from: config, table, diffusion.scaling, groups, smoothing.
 Read by: diffusion.train, diffusion.backbone, diffusion.files.
 
-Numbers are the numeric columns and, in regression, the target as the last one.
+Numbers are the numeric columns and, in regression, the target as the last one.  It is
+given clean, as a class is (DECISIONS.md 41), except where kept cells are overwritten:
+there its bin is given.
 Tokens are the groups of ``groups.py``.  The *code matrix* behind them has the
 categorical columns first, then the state of every numeric column: a common number,
 a hole, or one of the values it piles up on.
@@ -27,9 +29,13 @@ from tabtap.diffusion.groups import (
     state_groups,
 )
 from tabtap.diffusion.scaling import Scaling, fold_into
+from tabtap.diffusion.smoothing import bandwidth_of
 from tabtap.table.schema import BoolArray, CodeArray, FloatArray, IntArray, Kind, Schema
 from tabtap.table.table import Table
 from tabtap.table.vocabulary import Vocabulary
+
+_MOST_TARGETS = 1000
+"""So many of the training rows' targets tell how they are spread."""
 
 
 class Cells(NamedTuple):
@@ -45,6 +51,7 @@ class Cells(NamedTuple):
     """Shape (n_rows, n_groups)."""
 
     condition: IntArray
+    """What is given beside the cells: a class, a target bin, or nothing (0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,9 @@ class Layout:
 
     n_conditions: int
 
+    target_is_given: bool = False
+    """Whether the last number is a target, known clean at every step."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoding:
@@ -75,18 +85,30 @@ class Encoding:
     """Smallest and largest real target of each bin; empty unless in regression."""
 
     weights: FloatArray
-    """Share of the training rows that each condition has."""
+    """Share of the training rows that each class or target bin has."""
+
+    target_bandwidth: FloatArray
+    """One number: how far a target is moved when it is drawn anew.  Empty unless a
+    regression target is given as it is."""
+
+    targets: FloatArray
+    """Regression targets of the training rows, ascending; of many rows only some."""
 
     @property
     def has_target_number(self) -> bool:
-        """Whether the target is a number that is drawn jointly with the row."""
+        """Whether the target is a number, the last of the row's."""
         return (
             self.schema.target is not None and self.schema.target.task == "regression"
         )
 
+    @property
+    def target_is_given(self) -> bool:
+        """Whether a regression target is known to the network as it is."""
+        return len(self.target_bandwidth) > 0
+
     def cells(self, table: Table) -> Cells:
         """Return a table's rows as the network sees them."""
-        numbers = self.scaling.encode(_numbers(table))
+        numbers = self.scaling.encode(numbers_of(table))
         observed = ~np.isnan(numbers)
         codes = _codes(table, self.scaling)
         tokens = [group.tokens(codes) for group in self.groups]
@@ -96,7 +118,7 @@ class Encoding:
             np.stack(tokens, axis=1)
             if tokens
             else np.zeros((len(table), 0), dtype=np.int64),
-            table.condition,
+            np.zeros_like(table.condition) if self.target_is_given else table.condition,
         )
 
     def free(
@@ -169,7 +191,7 @@ def fit_encodings(
     columns form a group is decided on all of them together.
     """
     schema = tables[0].schema
-    scalings = [Scaling.of(_numbers(table), config) for table in tables]
+    scalings = [Scaling.of(numbers_of(table), config) for table in tables]
     codes = [
         _codes(table, scaling) for table, scaling in zip(tables, scalings, strict=True)
     ]
@@ -188,7 +210,8 @@ def fit_encodings(
         n_numbers=n_numbers,
         group_sizes=tuple(max(size) for size in sizes),
         n_states=len(states),
-        n_conditions=schema.n_conditions,
+        n_conditions=1 if first.target_is_given else schema.n_conditions,
+        target_is_given=first.target_is_given,
     )
 
 
@@ -210,9 +233,12 @@ def _fit(
     groups += [PatternGroup.of(codes, g, are_states=False) for g in flags]
     groups += [PatternGroup.of(codes, g, are_states=True) for g in states]
     counts = np.bincount(table.condition, minlength=schema.n_conditions)
-    low = high = np.zeros(0)
+    low = high = bandwidth = targets = np.zeros(0)
     if schema.target is not None and schema.target.task == "regression":
         low, high = _bin_ranges(table)
+        if config.conditioning == "clean":
+            bandwidth = np.array([bandwidth_of(len(table), len(scaling.low), config)])
+            targets = _at_even_ranks(table.target_values, _MOST_TARGETS)
     return Encoding(
         schema,
         scaling,
@@ -220,10 +246,18 @@ def _fit(
         low,
         high,
         counts / counts.sum(),
+        bandwidth,
+        targets,
     )
 
 
-def _numbers(table: Table) -> FloatArray:
+def _at_even_ranks(values: FloatArray, most: int) -> FloatArray:
+    ranks = np.linspace(0, len(values) - 1, min(len(values), most)).round()
+    return np.sort(values)[ranks.astype(np.int64)]
+
+
+def numbers_of(table: Table) -> FloatArray:
+    """Return the numeric columns and, in regression, the target as the last one."""
     target = table.schema.target
     if target is None or target.task == "classification":
         return table.numeric
@@ -232,7 +266,7 @@ def _numbers(table: Table) -> FloatArray:
 
 def _codes(table: Table, scaling: Scaling) -> CodeArray:
     # The target is asked for: it has no state of its own.
-    states = scaling.states(_numbers(table))[:, : len(table.schema.numeric)]
+    states = scaling.states(numbers_of(table))[:, : len(table.schema.numeric)]
     return np.concatenate([table.categorical, states], axis=1)
 
 

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from tabtap.diffusion.backbone import BackboneStack
 
 FORMAT_NAME = "tabtap-backbone"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Raised whenever an older reader would misread what is written."""
 
 _SCALING = ("low", "high", "in_logs", "knots", "spikes", "grid")
-_RANGES = ("target_low", "target_high", "weights")
+_RANGES = ("target_low", "target_high", "weights", "target_bandwidth", "targets")
 _WORDS = ("own", "rare", "rare_counts")
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 

@@ -36,6 +36,8 @@ def training_loss(
     fresh = torch.randn(batch.numbers.shape, generator=generator, device=device)
     noisy = batch.numbers + noise.level.sigma * fresh
     kept = _kept(batch.numbers, generator, config)
+    if denoiser.layout.target_is_given:
+        kept[..., -1] = 1.0
     hidden = _hidden(batch.tokens, noise.masking, generator)
     tokens = torch.where(hidden, denoiser.mask_tokens.to(device), batch.tokens)
     rest = batch.numbers, kept, tokens, batch.condition

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion.encoding import Cells
-from tabtap.diffusion.smoothing import Smoothing, bandwidth_for, fit_smoothing
+from tabtap.diffusion.smoothing import Smoothing, bandwidth_of, fit_smoothing
 
 
 class Batch(NamedTuple):
@@ -62,9 +62,8 @@ def stack_batches(batches: Sequence[Batch]) -> Batch:
 
 
 def _smoothing(cells: Cells, config: DiffusionConfig) -> Smoothing | None:
-    bandwidth = config.smoothing
-    if bandwidth is None:
-        bandwidth = bandwidth_for(*cells.numbers.shape)
+    n_rows, n_numbers = cells.numbers.shape
+    bandwidth = bandwidth_of(n_rows, n_numbers, config)
     if bandwidth == 0 or cells.numbers.shape[1] == 0:
         return None
     numbers = cells.numbers.astype(np.float64)

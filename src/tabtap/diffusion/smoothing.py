@@ -1,6 +1,6 @@
 """The smoothed table that a backbone learns when rows are few.
 
-Reads from: table.schema.  Read by: diffusion.train.
+Reads from: config, table.schema.  Read by: diffusion.rows, encoding.
 
 A network trained on forty rows remembers forty rows, and its samples are near copies.
 So with few rows it learns the smoothed bootstrap of the table instead: a real row,
@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.covariance import ledoit_wolf
 
+from tabtap.config import DiffusionConfig
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 
 BANDWIDTH = 0.65
@@ -55,6 +56,13 @@ def bandwidth_for(n_rows: int, n_numbers: int) -> float:
     bandwidth = BANDWIDTH * n_numbers / (n_numbers + 4)
     bandwidth *= min(1.0, (FEW_ROWS / n_rows) ** 0.5)
     return bandwidth if bandwidth >= _LEAST else 0.0
+
+
+def bandwidth_of(n_rows: int, n_numbers: int, config: DiffusionConfig) -> float:
+    """Return the bandwidth that is set, or else the one for such a table."""
+    if config.smoothing is not None:
+        return config.smoothing
+    return bandwidth_for(n_rows, n_numbers)
 
 
 def fit_smoothing(
