@@ -11,7 +11,6 @@ they are split and scored as the paper's tables are.
 from __future__ import annotations
 
 import argparse
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,6 @@ was chosen by looking at them.
 """
 
 
-@lru_cache(maxsize=2)
 def load(name: str) -> Table:
     """Read one of the tables."""
     frame = TABLES[name](as_frame=True).frame

@@ -57,6 +57,19 @@ def test_a_grid_is_run_shown_and_not_run_again(tabtap_run, place):
     assert "4 cells, 4 of them done already" in again.said
 
 
+def test_a_table_that_is_not_to_be_had_is_told_before_anything_is_run(
+    place, capsys, monkeypatch
+):
+    monkeypatch.setenv("TABTAP_DATA", str(place / "absent"))
+    store = place / "store"
+
+    code = main(["bench", "run", str(place / "grid.toml"), "--store", str(store)])
+
+    assert code == 2
+    assert "absent" in capsys.readouterr().err
+    assert not store.exists()
+
+
 def test_what_is_left_of_a_grid_is_shown(place, capsys):
     code = main(["bench", "status", str(place / "grid.toml"), "--store", str(place)])
 

@@ -12,6 +12,7 @@ from tabtap.compare.cells import Cell
 from tabtap.compare.clusters import Cluster
 from tabtap.compare.run import MOST_ATTEMPTS, attend, run_cells
 from tabtap.compare.store import Store
+from tabtap.errors import TapError
 
 TWO = Cluster(jobs=2)
 
@@ -123,6 +124,25 @@ def test_a_cell_that_kills_every_worker_is_recorded_as_failed(store, tmp_path):
     failed = [record for record in store.records() if record["failure"]]
     assert [record["cell"]["split"] for record in failed] == [0]
     assert "died 3 times" in failed[0]["failure"]["reason"]
+
+
+class Trap:
+    """Cannot be read by a worker."""
+
+    def __reduce__(self):
+        return os._exit, (1,)
+
+
+def test_workers_that_die_before_they_begin_end_the_run(store):
+    trap = Trap()
+
+    def work(_cell):
+        raise AssertionError(trap)
+
+    with pytest.raises(TapError, match="ended 3 times before they began a cell"):
+        run_cells(cells(2), work, store, cluster=TWO)
+
+    assert store.keys() == set()
 
 
 def test_what_another_living_runner_holds_is_left_to_it(store, tmp_path):

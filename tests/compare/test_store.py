@@ -38,8 +38,8 @@ def test_a_cell_is_claimed_by_one_living_runner_only(store):
     attempts = [store.claim("cell", "first"), store.claim("cell", "second")]
 
     assert attempts == [1, None]
-    assert store.claimed("first") == {"cell"}
-    assert store.claimed("second") == set()
+    assert store.claimed("first") == {"cell": 1}
+    assert store.claimed("second") == {}
 
 
 def test_a_finished_cell_is_not_claimed_again(store):
@@ -47,7 +47,7 @@ def test_a_finished_cell_is_not_claimed_again(store):
     store.write("cell", {})
 
     assert store.claim("cell", "second") is None
-    assert store.claimed("first") == set()
+    assert store.claimed("first") == {}
 
 
 def test_attempts_are_counted_whoever_makes_them(store):

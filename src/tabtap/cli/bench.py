@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -129,6 +130,8 @@ def run(
     waiting = Counter(cell.method for cell in cells if cell.key not in done)
     progress = CellsProgress(screen, dict(waiting))
     cluster = Cluster(backend.value, address, jobs)
+    if backend is BackendName.LOCAL:
+        _check_tables(cell.dataset for cell in cells if cell.key not in done)
     with progress.watched():
         summary = run_cells(cells, run_cell, place, cluster=cluster, observer=progress)
     left = summary.n_cells - summary.n_done
@@ -137,6 +140,14 @@ def run(
     failed = f", of which {progress.n_failed} failed" if progress.n_failed else ""
     screen.say(f"{summary.n_done} of {summary.n_cells} cells have records{failed}.")
     return NO if left or progress.n_failed else YES
+
+
+def _check_tables(names: Iterable[str]) -> None:
+    """Raise at once if a table is not to be had; later ones find it in the cache."""
+    from tabtap.compare.sources import load_source
+
+    for name in dict.fromkeys(names):
+        load_source(name)
 
 
 def status(

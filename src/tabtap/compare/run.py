@@ -1,6 +1,6 @@
 """Runs the cells of a comparison, here or on a cluster, each to the end once.
 
-Reads from: compare.cells, clusters, store.  Read by: compare, cli.
+Reads from: errors, compare.cells, clusters, store.  Read by: compare, cli.
 
 Workers write their records themselves, so what is done stays done whoever dies.  A
 worker that dies takes its pool along; then the cells that were in hand are run one at a
@@ -24,6 +24,7 @@ import joblib
 from tabtap.compare.cells import Cell, without
 from tabtap.compare.clusters import Cluster
 from tabtap.compare.store import Record, Store
+from tabtap.errors import TapError
 
 MOST_ATTEMPTS = 3
 """Times a cell is begun; then it is recorded as failed."""
@@ -101,18 +102,28 @@ def run_cells(
     -------
     RunSummary
         How many have records.
+
+    Raises
+    ------
+    TapError
+        If workers die again and again before they begin a cell.
     """
     cluster = cluster or Cluster()
     watcher = observer or _Nobody()
     runner = f"{platform.node()}-{os.getpid()}"
     watcher.on_start(len(cells), len(cells) - len(_open(cells, store)), cluster.n_jobs)
     elsewhere: set[str] = set()
+    stages: list[tuple[int, dict[str, int]]] = []
     with _alive(store, runner):
         while left := without(_open(cells, store), elsewhere):
             suspects = store.claimed(runner)
+            stages.append((len(left), suspects))
             batches = [[cell] for cell in left if cell.key in suspects] or [left]
             for batch in batches:
-                elsewhere |= _round(batch, work, store, runner, cluster, watcher)
+                others, death = _round(batch, work, store, runner, cluster, watcher)
+                elsewhere |= others
+            if death is not None:
+                _check_begun(stages, death)
     n_done = len(cells) - len(_open(cells, store))
     return RunSummary(len(cells), n_done, len(elsewhere))
 
@@ -147,9 +158,9 @@ def _round(
     runner: str,
     cluster: Cluster,
     watcher: RunObserver,
-) -> set[str]:
-    """Hand out cells once; return the keys of those that others work on."""
-    elsewhere = set()
+) -> tuple[set[str], BaseException | None]:
+    """Hand out cells once; return the keys that others work on, and how it ended."""
+    elsewhere: set[str] = set()
     tasks = (joblib.delayed(attend)(cell, work, store, runner) for cell in cells)
     try:
         with cluster.workers() as parallel:
@@ -157,10 +168,22 @@ def _round(
                 watcher.on_cell(finished)
                 if finished.status == "elsewhere" and not store.has(finished.cell.key):
                     elsewhere.add(finished.cell.key)
-    except cluster.deaths():
+    except cluster.deaths() as death:
         # The pool is gone with its worker.  What was in hand has a claim of ours.
-        pass
-    return elsewhere
+        return elsewhere, death
+    return elsewhere, None
+
+
+def _check_begun(
+    stages: Sequence[tuple[int, dict[str, int]]], death: BaseException
+) -> None:
+    """Raise if the last rounds began no cell: the next would not either."""
+    last = stages[-MOST_ATTEMPTS:]
+    if len(last) == MOST_ATTEMPTS and all(stage == last[0] for stage in last):
+        raise TapError(
+            f"Workers ended {MOST_ATTEMPTS} times before they began a cell: {death} "
+            "Try one cell in this process: tabtap.compare.work.run_cell."
+        ) from death
 
 
 def _open(cells: Sequence[Cell], store: Store) -> list[Cell]:

@@ -92,10 +92,10 @@ class Store:
         self._write(path, {"runner": runner, "attempt": attempt})
         return attempt
 
-    def claimed(self, runner: str) -> set[str]:
-        """Return the keys that a runner has claimed and not done."""
+    def claimed(self, runner: str) -> dict[str, int]:
+        """Return the keys that a runner has claimed and not done, with the attempt."""
         return {
-            Path(name).stem
+            Path(name).stem: int(held["attempt"])
             for name in self._names("claims")
             if (held := self._read_if_there(name)) and held["runner"] == runner
         }
