@@ -1,5 +1,6 @@
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from tabtap.compare.own_page import comparison_html, ranking, write_comparison
@@ -36,6 +37,14 @@ def test_the_best_method_stands_first_with_its_interval(comparison):
     assert table.rows[0][1:3] == ("80.0", "+20.0")
     assert table.rows[1] == ("Real", "60.0", "-", "-", "0", "-")
     assert table.notes == ("ARF failed in 1 repeats: no <class> has two rows",)
+
+
+def test_rows_of_a_group_are_said_to_count_as_one():
+    records = [record("Real", WRONG), record("SMOTE", WRONG)]
+
+    table = ranking(summarise(records, "classification", np.arange(100) // 4))
+
+    assert table.title.endswith("100 real rows were asked, which count as 25")
 
 
 def test_an_error_is_ranked_in_percent_of_the_real_one():

@@ -38,6 +38,8 @@ def ranking(comparison: Comparison) -> TextTable:
         if s.failures
     ]
     asked = f"{comparison.n_test} real rows were asked"
+    if comparison.groups is not None:
+        asked += f", which count as {len(np.unique(comparison.groups))}"
     return TextTable(f"Methods by score; {asked}", header, tuple(rows), tuple(notes))
 
 
