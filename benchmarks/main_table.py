@@ -13,12 +13,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import pandas as pd
 from records import ROOT, stamp
 
 from tabtap.compare.catalogue_of_tables import tables_named
 from tabtap.compare.figures import FIGURES, save_figure
-from tabtap.compare.printing import as_markdown
-from tabtap.compare.scores import score_frame
+from tabtap.compare.printing import TextTable, as_markdown
+from tabtap.compare.scores import gains, score_frame
 from tabtap.compare.store import Record, Store
 
 PAGE = ROOT / "docs" / "results" / "main-table.md"
@@ -45,12 +46,27 @@ PARTS = (
 )
 
 
+def loss_table(records: list[Record]) -> TextTable:
+    """Return in how many cells each method is below real rows alone."""
+    frame = score_frame(records)
+    found = pd.concat([gains(frame, "accuracy"), gains(frame, "rmse")])
+    rows = []
+    for method, part in found.groupby("method", sort=False):
+        n_below = int((part["gain"] < 0).sum())
+        rows.append((str(method), f"{n_below} of {len(part)}"))
+    return TextTable(
+        "Cells in which a method is below real rows", ("method", "cells"), tuple(rows)
+    )
+
+
 def page(records: list[Record], commit: str) -> str:
     """Return the page's text."""
     parts = [HEAD, "![Gains over real rows alone](main-table.svg)"]
     for title, name in PARTS:
         tables = [as_markdown(table) for table in tables_named(name, records)]
         parts += [f"## {title}", *tables]
+        if name == "wins":
+            parts.append(as_markdown(loss_table(records)))
     if NOTES.is_file():
         parts.append(NOTES.read_text(encoding="utf-8").strip())
     return "\n\n".join([*parts, provenance(records, commit)]) + "\n"

@@ -1,6 +1,6 @@
 import main_table
 import pytest
-from main_table import page
+from main_table import loss_table, page
 
 from tabtap.compare.cells import Cell, Terms
 from tabtap.compare.store import Store
@@ -45,6 +45,14 @@ def test_the_page_shows_what_was_measured_and_how(records):
         "2.0 hours of workers, between 2026-01-01T00:00:00Z and 2026-01-02T00:00:00Z"
     ) in text
     assert "tabtap 1.2.3, commit abc; " in text
+
+
+def test_losses_are_counted_over_both_kinds_of_table(records):
+    worse = {**records[1], "cell": {**records[1]["cell"], "split": 1}}
+    worse["scores"] = {"LR": {"accuracy": 0.5, "macro_f1": 0.5}}
+    real = {**records[0], "cell": {**records[0]["cell"], "split": 1}}
+
+    assert loss_table([*records, real, worse]).rows == (("TAP", "1 of 2"),)
 
 
 def test_a_cell_without_scores_is_counted_and_does_not_stop_the_page(records):

@@ -22,7 +22,7 @@ def first_targets(encoding: Encoding, bins: IntArray, chance: FloatArray) -> Flo
     Parameters
     ----------
     encoding : Encoding
-        Of a table with a regression target.
+        Of a table whose regression target is given.
     bins : array of shape (n_rows,)
         Bins that have training rows.
     chance : array of shape (n_rows,)
@@ -33,8 +33,7 @@ def first_targets(encoding: Encoding, bins: IntArray, chance: FloatArray) -> Flo
     count = np.searchsorted(own, bins, side="right") - start
     place = start + (chance * count).astype(np.int64)
     # A bin of a very large table may have none of the targets that were kept.
-    place = np.minimum(place, len(encoding.targets) - 1)
-    known = encoding.targets[place] if len(encoding.targets) else encoding.target_low
+    known = encoding.targets[np.minimum(place, len(encoding.targets) - 1)]
     return np.where(count > 0, known, encoding.target_low[bins])
 
 
