@@ -2,8 +2,6 @@
 
     python benchmarks/arf_package.py --package-python PYTHON
 
-Reads from: compare, table.  Read by: docs/results/main-table_notes.md.
-
 ``PYTHON`` has arfpy, which needs numpy below 2: ``pip install arfpy "numpy<2"
 "pandas<2.3"``.  Both make 500 rows from the same real ones, with their defaults; the
 paper's predictors are trained on each.

@@ -1,7 +1,4 @@
-"""Calibration and poison as a page: docs/results/calibration.md.
-
-Reads from: calibration, records, scatter, twins.  Read by: study_report.
-"""
+"""Calibration and poison as a page: docs/results/calibration.md."""
 
 from __future__ import annotations
 

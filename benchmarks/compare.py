@@ -2,8 +2,6 @@
 
     python benchmarks/compare.py
 
-Reads from: compare, datasets, table.  Read by: whoever changes the runner.
-
 A grid of trivial cells is run from the start of its workers to the last record: all of
 that time is the runner's.  It is set beside the cheapest work a cell can have, six
 predictors trained on 20 real rows and no method at all, measured in the same run.

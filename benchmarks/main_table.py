@@ -3,8 +3,6 @@
     tabtap bench run benchmarks/grids/main.toml --store build/results/main
     python benchmarks/main_table.py --store build/results/main
 
-Reads from: compare.  Read by: docs/results/main-table.md.
-
 What the figures mean is written by hand in ``main-table_notes.md`` and appended.
 """
 

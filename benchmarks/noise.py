@@ -2,8 +2,6 @@
 
     python benchmarks/noise.py --rows 20 40 --tables 24 --jobs 2
 
-Reads from: tabtap.  Read by: docs/results/calibration_notes.md.
-
 Labels are coins, features are normal numbers and a category.  Whatever is learned, the
 expected score on fresh rows is one half; every promise is a false one.
 """

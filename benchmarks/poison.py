@@ -1,7 +1,5 @@
 """Good pools and their poisoned twins, offered to both rules of commitment.
 
-Reads from: runs, study_cell, truth.  Read by: study.
-
 A pool is offered alone, with nothing committed.  Twins share their rows; only labels
 differ, so what a rule thinks of them can be compared pair by pair.
 """

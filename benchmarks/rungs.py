@@ -1,7 +1,4 @@
-"""The rungs below the loop, drawn from the backbone that a cell's parts share.
-
-Reads from: study_cell.  Read by: study.
-"""
+"""The rungs below the loop, drawn from the backbone that a cell's parts share."""
 
 from __future__ import annotations
 

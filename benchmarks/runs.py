@@ -1,7 +1,5 @@
 """Whole runs of the loop on a cell's backbones, every commitment check on record.
 
-Reads from: study_cell, truth.  Read by: study.
-
 The presets differ in their loop and judges only: all use the backbones of the cell, so
 that a difference between them is not one of generators.
 """

@@ -1,7 +1,4 @@
-"""A scatter plot as SVG text: estimates against the truth, with their bounds.
-
-Reads from: nothing.  Read by: study_report.  No plotting package is needed.
-"""
+"""A scatter plot as SVG text: estimates against the truth, with their bounds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """One cell of the study: rows, folds and six backbones that every part shares.
 
-Reads from: usefulness (Cell).  Read by: study and its parts.
-
 Five backbones have each not seen one fold, the sixth has seen every real row.  All are
 fitted in one batch; the crossfit runs use the five, everything else the sixth.
 """

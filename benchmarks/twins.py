@@ -1,7 +1,4 @@
-"""Poisoned pools against the truth and against their clean twins, from records.
-
-Reads from: calibration.  Read by: study_report.
-"""
+"""Poisoned pools against the truth and against their clean twins, from records."""
 
 from __future__ import annotations
 

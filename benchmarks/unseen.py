@@ -2,8 +2,6 @@
 
     python benchmarks/unseen.py --store build/results/unseen --jobs 2
 
-Reads from: compare.  Read by: docs/results/unseen.md.
-
 Five tables that come with scikit-learn.  No setting was ever chosen by looking at them;
 they are split and scored as the paper's tables are.
 """

@@ -1,7 +1,4 @@
-"""The ladder of usefulness as a page: docs/results/utility.md.
-
-Reads from: summary, records.  Read by: study_report.
-"""
+"""The ladder of usefulness as a page: docs/results/utility.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Add rows to a small labelled table only where they are shown to help.
 
-Reads from: api, result.  Read by: users, and the build for the version.
-
 What users call is imported when it is first asked for, so ``import tabtap`` is instant
 and torch is loaded only by whoever needs it.
 """

@@ -1,7 +1,4 @@
-"""``python -m tabtap``: the command line, where no script is installed.
-
-Reads from: cli.  Read by: Python.
-"""
+"""``python -m tabtap``: the command line, where no script is installed."""
 
 import sys
 

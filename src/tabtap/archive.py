@@ -1,7 +1,5 @@
 """One file of arrays and JSON, whole or not there, and checked when it is read.
 
-Reads from: errors.  Read by: diffusion, loop, result, api.
-
 The file is a safetensors file; the JSON is the one entry of its metadata, so that
 equal content gives equal bytes.  A checksum covers arrays and JSON alike.  Nothing in
 the file can be executed.

@@ -1,7 +1,5 @@
 """Every error and warning a user can meet, each with the way out in its text.
 
-Reads from: nothing.  Read by: everyone.
-
 The caller's mistake is a ``UserInputError`` whose message says what was found, where,
 what is accepted and how to fix it.  Our own mistake is a plain traceback.
 """

@@ -1,7 +1,5 @@
 """One seed in, any number of independent named random streams out.
 
-Reads from: nothing.  Read by: api, loop, compare; stages receive a generator.
-
 A stream is named by what it is for and by the step it serves, never by the order in
 which it was asked for.  So a new consumer leaves every existing draw as it was, a run
 can resume at step t, and two ablations share the draws they have in common.

@@ -1,7 +1,5 @@
 """The verbs: what each stage must be able to do, one protocol per stage.
 
-Reads from: domain, table.  Read by: loop, api, and the stages themselves.
-
 A stage is any object with the right methods; there is no base class to inherit.  What
 a method promises beyond its types is tested for every implementation in
 ``tests/contracts``.

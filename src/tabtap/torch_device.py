@@ -1,7 +1,4 @@
-"""Which device the networks run on, and with how many threads.
-
-Reads from: errors.  Read by: diffusion, evaluate.
-"""
+"""Which device the networks run on, and with how many threads."""
 
 from __future__ import annotations
 

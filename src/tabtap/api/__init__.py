@@ -1,7 +1,5 @@
 """What users call: the augmenter, one function, and the presets.
 
-Reads from: every stage package, loop, result.  Read by: users, cli, compare.
-
 This is the only place that picks concrete stages.
 """
 

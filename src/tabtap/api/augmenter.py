@@ -1,8 +1,4 @@
-"""TabularAugmenter: the scikit-learn style door to the whole method.
-
-Reads from: errors, result, table, api.choices, containers, narrator, noting, presets,
-run, seeds, wiring.  Read by: users, api.function.
-"""
+"""TabularAugmenter: the scikit-learn style door to the whole method."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """A folder in which an interrupted run is kept, so that the next call goes on with it.
 
-Reads from: archive, diffusion, domain, gates, loop, policy, stages, api.wiring.
-Read by: api.run.
-
 Files are named after what decides a run's result: rows, folds, settings, seed, judges,
 rules; functions count by their code.  A folder may hold several runs.
 """

@@ -1,7 +1,4 @@
-"""What the user's words for judges, yardsticks, rules and groups stand for.
-
-Reads from: errors, evaluate, gates, table.  Read by: api.augmenter.
-"""
+"""What the user's words for judges, yardsticks, rules and groups stand for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Lists, frames of one column and upright targets, as scikit-learn's users pass them.
 
-Reads from: errors, result.  Read by: api.augmenter.
-
 What ``tabtap.table`` reads is a frame or an array, and a one-dimensional target.
 """
 

@@ -1,7 +1,4 @@
-"""One call for people who have one table.
-
-Reads from: api.augmenter, result.  Read by: users.
-"""
+"""One call for people who have one table."""
 
 from __future__ import annotations
 

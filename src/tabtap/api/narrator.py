@@ -1,7 +1,4 @@
-"""Progress for people who set verbose, in lines on the error stream.
-
-Reads from: diffusion, domain, api.watching.  Read by: api.augmenter, api.run.
-"""
+"""Progress for people who set verbose, in lines on the error stream."""
 
 from __future__ import annotations
 

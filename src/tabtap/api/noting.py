@@ -1,7 +1,4 @@
-"""What a user should hear of a run before it begins: as warnings, and as its notes.
-
-Reads from: errors, table.  Read by: api.augmenter.
-"""
+"""What a user should hear of a run before it begins: as warnings, and as its notes."""
 
 from __future__ import annotations
 

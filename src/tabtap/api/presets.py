@@ -1,7 +1,4 @@
-"""Settings that go together, by name.
-
-Reads from: config, errors, table.  Read by: api.
-"""
+"""Settings that go together, by name."""
 
 from __future__ import annotations
 

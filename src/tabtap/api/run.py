@@ -1,9 +1,4 @@
-"""One run from a request to a result, which can be interrupted and taken up again.
-
-Reads from: domain, errors, evaluate, loop, result, stages, api.checkpoint, narrator,
-stopwatch, watching, wiring.
-Read by: api.augmenter.
-"""
+"""One run from a request to a result, which can be interrupted and taken up again."""
 
 from __future__ import annotations
 

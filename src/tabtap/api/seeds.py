@@ -1,7 +1,4 @@
-"""One whole number from whatever a user passes as random_state.
-
-Reads from: errors.  Read by: api.
-"""
+"""One whole number from whatever a user passes as random_state."""
 
 from __future__ import annotations
 

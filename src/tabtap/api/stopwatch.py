@@ -1,7 +1,4 @@
-"""Where the time of a run goes, stage by stage.
-
-Reads from: nothing.  Read by: api.run, api.wiring.
-"""
+"""Where the time of a run goes, stage by stage."""
 
 from __future__ import annotations
 

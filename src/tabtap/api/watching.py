@@ -1,7 +1,5 @@
 """Who is told what happens during a run, from learning the table to the last window.
 
-Reads from: diffusion, domain, stages.  Read by: api.run, cli.
-
 An observer has ``on_step`` and ``on_window``; ``on_training`` and ``on_plan`` if it
 cares for what comes before.
 """

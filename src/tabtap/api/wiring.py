@@ -1,8 +1,4 @@
-"""Pick the concrete stages of a run and connect them.
-
-Reads from: config, domain, rng, stages, table, every stage package, loop,
-api.presets, api.stopwatch.  Read by: api.augmenter, api.checkpoint, api.run.
-"""
+"""Pick the concrete stages of a run and connect them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The command ``tabtap``: what commands there are, and how each of them ends.
-
-Reads from: cli, every command.  Read by: the shell.
-"""
+"""The command ``tabtap``: what commands there are, and how each of them ends."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""``tabtap augment``: the table with the rows added that are shown to help.
-
-Reads from: cli.job, cli.options, cli.reading.  Read by: cli.app.
-"""
+"""``tabtap augment``: the table with the rows added that are shown to help."""
 
 from __future__ import annotations
 

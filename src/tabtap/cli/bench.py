@@ -1,8 +1,4 @@
-"""``tabtap bench``: the paper's study, or any grid of tables, sizes and methods.
-
-Reads from: compare, cli.cells_progress, failures, helping, options, screen.
-Read by: cli.app.
-"""
+"""``tabtap bench``: the paper's study, or any grid of tables, sizes and methods."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""How far a comparison is: cells done and failed, time left, where the time goes.
-
-Reads from: cli.progress, cli.screen.  Read by: cli.bench, cli.compare.
-"""
+"""How far a comparison is: cells done and failed, time left, where the time goes."""
 
 from __future__ import annotations
 

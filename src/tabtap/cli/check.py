@@ -1,8 +1,4 @@
-"""``tabtap check``: which rules hold on the real rows.
-
-Reads from: errors, gates, cli.line_numbers, options, reading, screen.
-Read by: cli.app.
-"""
+"""``tabtap check``: which rules hold on the real rows."""
 
 from __future__ import annotations
 

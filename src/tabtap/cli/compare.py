@@ -1,8 +1,4 @@
-"""``tabtap compare``: which method helps on the user's own table, if any does.
-
-Reads from: compare, table, cli.cells_progress, options, places, reading, screen.
-Read by: cli.app.
-"""
+"""``tabtap compare``: which method helps on the user's own table, if any does."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""``tabtap demo``: the whole of it on sixty penguins that come with the package.
-
-Reads from: datasets, errors, cli.job, options, reading, screen.  Read by: cli.app.
-"""
+"""``tabtap demo``: the whole of it on sixty penguins that come with the package."""
 
 from __future__ import annotations
 

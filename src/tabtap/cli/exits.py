@@ -1,7 +1,4 @@
-"""What the number means that a command leaves to the shell.
-
-Reads from: nothing.  Read by: every command.
-"""
+"""What the number means that a command leaves to the shell."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """What ends a command early: one paragraph on the error stream and an exit code.
 
-Reads from: errors, cli.exits, cli.screen.  Read by: cli.app.
-
 The user's mistake has its sentence already.  Ours asks for a second run with --debug,
 which shows where it happened.
 """

@@ -1,7 +1,4 @@
-"""``tabtap forget``: a saved result without some real rows and what was made of them.
-
-Reads from: files, result, cli.options, places, screen, values.  Read by: cli.app.
-"""
+"""``tabtap forget``: a result without some real rows and what was made of them."""
 
 from __future__ import annotations
 

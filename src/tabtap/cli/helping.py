@@ -1,7 +1,5 @@
 """Help that reads well: paragraphs that flow, flags without a type, examples in lines.
 
-Reads from: cli.screen.  Read by: cli.app, cli.weights.
-
 Releases of typer differ in how they break the lines below the options, so these are
 written here.
 """

@@ -1,8 +1,4 @@
-"""``tabtap inspect``: what the columns are taken for, and what to look at first.
-
-Reads from: inspection, table, cli.options, places, reading, screen, understood.
-Read by: cli.app.
-"""
+"""``tabtap inspect``: what the columns are taken for, and what to look at first."""
 
 from __future__ import annotations
 

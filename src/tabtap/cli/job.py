@@ -1,9 +1,4 @@
-"""One augmentation from file to file: checked first, then run, then written.
-
-Reads from: api, errors, files, gates, cli.keeping, objects, places, progress, reading,
-screen, signals, understood, values, verdict, warned.
-Read by: cli.augment, cli.demo.
-"""
+"""One augmentation from file to file: checked first, then run, then written."""
 
 from __future__ import annotations
 

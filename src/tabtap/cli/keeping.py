@@ -1,7 +1,5 @@
 """The folder in which a run is kept until its table is written.
 
-Reads from: errors, evaluate.  Read by: cli.augment.
-
 It is beside the table that will be written, or in the user's cache for a table that
 goes to a pipe.  Only files of ours are ever removed from it.
 """

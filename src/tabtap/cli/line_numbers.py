@@ -1,7 +1,4 @@
-"""On which line of its file each row of a table begins.
-
-Reads from: files.  Read by: cli.check.
-"""
+"""On which line of its file each row of a table begins."""
 
 from __future__ import annotations
 

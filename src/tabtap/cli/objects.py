@@ -1,7 +1,4 @@
-"""A learner of the user's own, named as ``module:object``.
-
-Reads from: errors.  Read by: cli.augment.
-"""
+"""A learner of the user's own, named as ``module:object``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The options that commands share, each with its words of help.
-
-Reads from: nothing.  Read by: every command.
-"""
+"""The options that commands share, each with its words of help."""
 
 from __future__ import annotations
 

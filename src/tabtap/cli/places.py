@@ -1,7 +1,4 @@
-"""Where a command writes, checked before it works for minutes.
-
-Reads from: errors.  Read by: cli.forget, cli.inspect, cli.job, cli.report.
-"""
+"""Where a command writes, checked before it works for minutes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """How far a run is: what it has told so far, and how that is shown on a terminal.
 
-Reads from: domain, cli.screen.  Read by: cli.augment, cli.demo.
-
 On a terminal two lines are drawn over and over; elsewhere a few plain lines are
 written.  An observer sees values and cannot change the run.
 """

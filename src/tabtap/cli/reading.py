@@ -1,8 +1,4 @@
-"""The user's file as commands read it: the frame, what is meant of it, and the table.
-
-Reads from: errors, files, inspection, table, cli.values.
-Read by: cli.augment, cli.check, cli.inspect.
-"""
+"""The user's file as commands read it: the frame, what is meant of it, the table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""``tabtap report``: a saved result as a page to look at.
-
-Reads from: report, result, cli.options, places, screen.  Read by: cli.app.
-"""
+"""``tabtap report``: a saved result as a page to look at."""
 
 from __future__ import annotations
 

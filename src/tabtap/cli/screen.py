@@ -1,7 +1,5 @@
 """What people read: on the error stream, wrapped to their terminal.
 
-Reads from: nothing.  Read by: every command.
-
 Standard output is for tables and JSON alone.  Text that comes from the user's files is
 never read as markup, and characters that steer terminals are taken out of it.
 """

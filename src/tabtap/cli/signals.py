@@ -1,7 +1,4 @@
-"""Ctrl-C and requests to end: the first ends a run in order, the second at once.
-
-Reads from: cli.exits.  Read by: cli.augment.
-"""
+"""Ctrl-C and requests to end: the first ends a run in order, the second at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What was understood of a table, in a few lines before anything runs.
-
-Reads from: table, cli.reading, cli.screen.  Read by: cli.augment, cli.inspect.
-"""
+"""What was understood of a table, in a few lines before anything runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What options are written as, turned into what they mean.
-
-Reads from: errors.  Read by: the commands.
-"""
+"""What options are written as, turned into what they mean."""
 
 from __future__ import annotations
 

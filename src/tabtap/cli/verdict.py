@@ -1,7 +1,4 @@
-"""What came of a run: a few lines for people, one object for programs.
-
-Reads from: result, cli.screen.  Read by: cli.augment, cli.demo.
-"""
+"""What came of a run: a few lines for people, one object for programs."""
 
 from __future__ import annotations
 

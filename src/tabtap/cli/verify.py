@@ -1,7 +1,4 @@
-"""``tabtap verify``: whether a saved result is what its certificates say.
-
-Reads from: result, cli.options, screen.  Read by: cli.app.
-"""
+"""``tabtap verify``: whether a saved result is what its certificates say."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Warnings as notes on the screen, once each; those of other packages only to debug.
-
-Reads from: errors, cli.screen.  Read by: cli.job, cli.check.
-"""
+"""Warnings as notes on the screen, once each; those of other packages only to debug."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""``tabtap weights``: weights of trained judges, fetched only when asked for.
-
-Reads from: evaluate, cli.failures, helping, options, screen.  Read by: cli.app.
-"""
+"""``tabtap weights``: weights of trained judges, fetched only when asked for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """What a comparison means for its user, in a sentence or two.
 
-Reads from: compare.intervals, own_table.  Read by: cli, compare.own_page.
-
 Only gains that are shown count.  Among methods that nothing shows to be worse than the
 best, the cheapest is enough.
 """

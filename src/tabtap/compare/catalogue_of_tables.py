@@ -1,8 +1,4 @@
-"""The tables of a comparison by name.
-
-Reads from: compare.cost_tables, paper_differences, printing, scores, store, tables,
-wins.  Read by: cli.
-"""
+"""The tables of a comparison by name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A cell of a comparison: one table, so many rows, one split, one method.
-
-Reads from: nothing.  Read by: compare.grid, store, work, run, tables.
-"""
+"""A cell of a comparison: one table, so many rows, one split, one method."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Where cells are worked on: processes of this machine, or a cluster that is there.
 
-Reads from: errors, files.  Read by: compare.run, cli.
-
 joblib hands out the work in all cases.  Every worker computes with one thread: the
 networks are too small to share among cores.
 """

@@ -1,7 +1,4 @@
-"""Runs a contest on one's own table from its cells to its ranking.
-
-Reads from: compare.cells, clusters, own_table, run, store.  Read by: cli, users.
-"""
+"""Runs a contest on one's own table from its cells to its ranking."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Rows that no generator made: what any generator has to beat.
 
-Reads from: errors, table.  Read by: compare, study, benchmarks.
-
 Copies and jitter are rivals in usefulness: repeating rows alone revives learners that
 need a minimum of rows per leaf.  Bootstrap and independent columns are the two ends of
 fidelity: the most faithful rows that teach nothing, and marginals without relations.

@@ -1,7 +1,4 @@
-"""What methods cost, and where they failed, from the records of a comparison.
-
-Reads from: compare.printing, scores, store.  Read by: compare.page, cli.
-"""
+"""What methods cost, and where they failed, from the records of a comparison."""
 
 from __future__ import annotations
 

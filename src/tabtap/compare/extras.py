@@ -1,7 +1,4 @@
-"""Optional packages, imported when first used, with the way to install them.
-
-Reads from: errors.  Read by: compare.predictors, compare.controls.
-"""
+"""Optional packages, imported when first used, with the way to install them."""
 
 from __future__ import annotations
 

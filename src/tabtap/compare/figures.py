@@ -1,7 +1,4 @@
-"""Two figures of a comparison: the ladder of methods, and scores by scarcity.
-
-Reads from: errors, compare.scores.  Read by: compare.page, cli.
-"""
+"""Two figures of a comparison: the ladder of methods, and scores by scarcity."""
 
 from __future__ import annotations
 

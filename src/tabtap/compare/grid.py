@@ -1,13 +1,11 @@
 """A comparison as a TOML file: which tables, how many rows, which methods.
 
-Reads from: errors, compare.cells, protocol, sources.  Read by: compare.run, cli.
-
-    datasets = ["credit-g", "insurance"]
-    n_real = [20, 50]
-    splits = 3
-    budget = 500
-    seed = 0
-    methods = ["Real", "SMOTE", { name = "TAP", preset = "fast" }]
+datasets = ["credit-g", "insurance"]
+n_real = [20, 50]
+splits = 3
+budget = 500
+seed = 0
+methods = ["Real", "SMOTE", { name = "TAP", preset = "fast" }]
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """A split of the study that keeps rows that belong together on one side.
 
-Reads from: errors, table.  Read by: compare.protocol.
-
 Fifteen rows of one mouse are nearly copies: a random split asks predictors about mice
 that they have seen.
 """

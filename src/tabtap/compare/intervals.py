@@ -1,7 +1,5 @@
 """Intervals of several mean differences that hold together.
 
-Reads from: loop.bounds.  Read by: compare.own_table, advice.
-
 Of seven methods that change nothing, one looks good by chance far more often than a
 single one would.  So the intervals are widened until all of them hold at once, by what
 their differences have in common: methods that are wrong about the same rows are hardly

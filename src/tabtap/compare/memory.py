@@ -1,7 +1,4 @@
-"""How much memory a piece of work has held at most.
-
-Reads from: nothing.  Read by: compare.work.
-"""
+"""How much memory a piece of work has held at most."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""A comparison on one's own table as a ranking and as a page.
-
-Reads from: archive, report, compare.advice, intervals, own_table, printing.
-Read by: cli.
-"""
+"""A comparison on one's own table as a ranking and as a page."""
 
 from __future__ import annotations
 

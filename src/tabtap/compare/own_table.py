@@ -1,8 +1,5 @@
 """Methods compared on the user's own table: who helps, by how much, and surely so.
 
-Reads from: api, rng, table, compare.cells, intervals, methods, predictors, store, work.
-Read by: cli, compare.advice.
-
 Every row that tests is asked of predictors trained with each method's rows and without:
 so each has a fair pair, and the mean of the pairs an interval.
 """

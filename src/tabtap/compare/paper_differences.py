@@ -1,7 +1,4 @@
-"""How far our figures are from the paper's, beside what chance alone would do.
-
-Reads from: compare.printing, published, scores.  Read by: compare.catalogue_of_tables.
-"""
+"""How far our figures are from the paper's, beside what chance alone would do."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """The paper's six classifiers and four regressors, trained and scored on tables.
 
-Reads from: errors, table, evaluate.encoding, compare.extras.  Read by: compare, study.
-
 LightGBM's leaves need 20 rows, so below 40 training rows it predicts a constant; rows
 of any kind bring it back to life.  That is the paper's setting and is kept: compare
 with copies of real rows before crediting a generator.

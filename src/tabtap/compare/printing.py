@@ -1,7 +1,4 @@
-"""A table of words, written for terminals, Markdown, CSV and LaTeX.
-
-Reads from: errors.  Read by: compare.tables, cost_tables, cli.
-"""
+"""A table of words, written for terminals, Markdown, CSV and LaTeX."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """One repetition of the paper's study: real rows, held-out rows, and a score.
 
-Reads from: errors, rng, table, compare.grouped, predictors.  Read by: compare, study,
-benchmarks.
-
 What ``n_real`` means, by the name of the variant: ``study`` trains on all of them and
 validates on a quarter as many more, which reproduces the paper's own figures for real
 rows; ``literal`` takes the validation rows out of them, as the paper's text has it;

@@ -1,7 +1,5 @@
 """The paper's own figures, to be set beside ours.
 
-Reads from: published.csv.  Read by: compare.tables, figures.
-
 ``published.csv`` holds the 630 means and deviations of the paper's tables 1 and of its
 appendix: five splits, accuracies and macro F1 in percent, errors in units of the
 target's deviation.

@@ -1,7 +1,5 @@
 """Runs the cells of a comparison, here or on a cluster, each to the end once.
 
-Reads from: errors, compare.cells, clusters, store.  Read by: compare, cli.
-
 Workers write their records themselves, so what is done stays done whoever dies.  A
 worker that dies takes its pool along; then the cells that were in hand are run one at a
 time, so that the guilty one is known.

@@ -1,8 +1,4 @@
-"""Records of a comparison as one long frame, and what is computed from it.
-
-Reads from: compare.methods, sources, store.
-Read by: compare.tables, cost_tables, wins, figures.
-"""
+"""Records of a comparison as one long frame, and what is computed from it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """SMOTE as the paper's rival uses it: any columns, few rows, and regression.
 
-Reads from: table, compare.controls, evaluate.encoding, compare.extras.  Read by:
-compare, study, benchmarks.
-
 Appendix D.3.  Neighbours are found among standardised numbers.  A missing number is
 interpolated as its column's mean, a missing category is a level of its own.  A 0/1 flag
 is interpolated like any number and then moved to the nearer level.  So a row takes all

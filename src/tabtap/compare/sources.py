@@ -1,7 +1,5 @@
 """The paper's seven tables by name, from a folder or from OpenML.
 
-Reads from: errors.  Read by: study, benchmarks, tests of real tables.
-
 The folder named by the environment variable ``TABTAP_DATA`` holds parquet files and
 ``datasets.json``, which lists their sha256.  Without it the tables are fetched.
 """

@@ -1,7 +1,5 @@
 """Where the records of a comparison are kept: a folder, or any place fsspec knows.
 
-Reads from: errors, compare.extras.  Read by: compare.run, tables, cli.
-
 A record is one JSON file, written whole or not at all, and is never written again.  A
 claim says who works on a cell, and for the how-manieth time; it is void once its
 runner has not been heard of for a while.  So two runners may share a store, and what a

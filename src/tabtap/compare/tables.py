@@ -1,7 +1,4 @@
-"""The paper's tables from the records of a comparison, with the paper's own figures.
-
-Reads from: compare.printing, published, scores.  Read by: compare.page, cli.
-"""
+"""The paper's tables from the records of a comparison, with the paper's own figures."""
 
 from __future__ import annotations
 

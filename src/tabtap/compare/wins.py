@@ -1,7 +1,4 @@
-"""How often a method beats another, cell by cell.
-
-Reads from: compare.printing, scores.  Read by: compare.page, cli.
-"""
+"""How often a method beats another, cell by cell."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """The work of one cell: split, let the method make rows, train predictors, score.
 
-Reads from: api, errors, result, rng, table, compare.cells, memory, methods, protocol,
-sources.  Read by: compare.run.
-
 A method that raises adds nothing, and its record says so with the reason: it is scored
 like real rows alone, and counted as failed.
 """

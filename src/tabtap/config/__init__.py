@@ -1,7 +1,4 @@
-"""Settings, checked when they are made; each part is given its own section only.
-
-Reads from: errors.  Read by: every stage, and whoever chooses settings.
-"""
+"""Settings, checked when they are made; each part is given its own section only."""
 
 from tabtap.config.augment import (
     AugmentConfig,

@@ -1,7 +1,5 @@
 """Settings of an augmentation run, one section for each stage.
 
-Reads from: errors, config.checks.  Read by: api, loop, and each stage its own section.
-
 Defaults are the product's, chosen by measurement; ``AugmentConfig.paper()`` is Table 4
 of the paper, exactly.
 """

@@ -1,7 +1,4 @@
-"""One sentence for a number that a setting cannot take.
-
-Reads from: errors.  Read by: config.augment.
-"""
+"""One sentence for a number that a setting cannot take."""
 
 from __future__ import annotations
 

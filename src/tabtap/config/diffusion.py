@@ -1,7 +1,4 @@
-"""How the inpainter is built, trained and sampled.
-
-Reads from: errors.  Read by: diffusion, and whoever chooses settings.
-"""
+"""How the inpainter is built, trained and sampled."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Small real tables that ship with the package, for demos and tests.
-
-Reads from: nothing.  Read by: examples and tests; no stage needs it.
-"""
+"""Small real tables that ship with the package, for demos and tests."""
 
 from tabtap.datasets.penguins import load_penguins
 

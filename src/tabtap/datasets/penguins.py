@@ -1,7 +1,5 @@
 """The Palmer penguins: 344 birds, mixed column types, real missing values.
 
-Reads from: penguins.csv beside this file.  Read by: tabtap.datasets.
-
 Collected by Kristen B. Gorman and the Palmer Station Long Term Ecological Research
 (LTER) Program and dedicated to the public domain (CC0 1.0).  The file is the one that
 the ``palmerpenguins`` package 0.1.6 carries, unchanged.

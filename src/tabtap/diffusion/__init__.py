@@ -1,6 +1,6 @@
 """The generator: learn a table in seconds, draw rows, redraw any chosen cells.
 
-Reads from: errors, config, table.  Read by: api, compare, loop.  Torch lives here.
+Torch lives here.
 """
 
 from tabtap.config import DiffusionConfig

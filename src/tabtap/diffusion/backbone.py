@@ -1,8 +1,5 @@
 """The inpainter: draw rows of a learned table, or redraw chosen cells.
 
-Reads from: config, errors, table, diffusion.draw, encoding, files, train.
-Read by: diffusion.fit, diffusion.loading.
-
 A ``BackboneStack`` is several networks of one shape, each with rows of its own to learn
 from, trained and sampled together; a ``Backbone`` is one of them.
 """

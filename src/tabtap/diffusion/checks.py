@@ -1,7 +1,4 @@
-"""What a caller may get wrong when fitting or drawing, each with the way out.
-
-Reads from: errors, table, diffusion.encoding.  Read by: diffusion.backbone, fit.
-"""
+"""What a caller may get wrong when fitting or drawing, each with the way out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """The network that sees a noisy row and says what it was.
 
-Reads from: config, diffusion.weights, schedule, encoding.  Read by: train, sample.
-
 Numbers are preconditioned as in EDM (Karras et al. 2022), with unit data variance, so
 that the network works on inputs and outputs of unit size whatever the noise.  A kept
 number goes in clean; a kept category is one that is not masked.

@@ -1,7 +1,4 @@
-"""From tables and masks to one batch for the sampler, and back to tables.
-
-Reads from: config, diffusion.encoding, noise, sample.  Read by: diffusion.backbone.
-"""
+"""From tables and masks to one batch for the sampler, and back to tables."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """A table as the network sees it, numbers and tokens, and back.
 
-Reads from: config, table, diffusion.scaling, groups, smoothing.
-Read by: diffusion.train, diffusion.backbone, diffusion.files.
-
 Numbers are the numeric columns and, in regression, the target as the last one.  It is
 given clean, as a class is (DECISIONS.md 41), except where kept cells are overwritten:
 there its bin is given.

@@ -1,8 +1,5 @@
 """A stack of backbones as arrays and JSON, and back.
 
-Reads from: archive, config, errors, table, diffusion.encoding, groups, scaling, train.
-Read by: diffusion.backbone, diffusion.loading.
-
 Arrays keep every bit; what is a name, a choice or a count is JSON.  The values of
 identifiers are not written: a saved backbone must not name the rows it learned from.
 """

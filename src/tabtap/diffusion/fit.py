@@ -1,8 +1,4 @@
-"""Learn a table, or the same table once for each fold.
-
-Reads from: config, errors, table, torch_device, diffusion.backbone, denoiser,
-encoding, train.  Read by: api, compare, examples.
-"""
+"""Learn a table, or the same table once for each fold."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Regression targets that are drawn before their row, and given to the network.
 
-Reads from: table, diffusion.encoding, scaling.  Read by: diffusion.backbone, draw.
-
 A class is given and its row is drawn.  A number is treated alike: first a target, as
 smoothed as the training rows are and inside the bin that was asked for, then the row.
 """

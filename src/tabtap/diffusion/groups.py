@@ -1,7 +1,5 @@
 """Which cells are drawn as one token: single categories, flag groups, shared states.
 
-Reads from: table, diffusion.scaling.  Read by: diffusion.encoding.
-
 Three kinds of group, one interface.  A category is a token by itself.  Flags of which
 no two are ever on together (a one-hot group) are one token, whose values are the
 patterns seen: flags drawn one by one break the pattern in some rows, and with it the

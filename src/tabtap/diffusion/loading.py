@@ -1,7 +1,4 @@
-"""Saved backbones brought back, on this machine's device.
-
-Reads from: errors, torch_device, diffusion.backbone, files.  Read by: api, compare.
-"""
+"""Saved backbones brought back, on this machine's device."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What training makes small: the error of the denoiser on freshly corrupted rows.
-
-Reads from: config, diffusion.denoiser, rows.  Read by: diffusion.train.
-"""
+"""What training makes small: the error of the denoiser on freshly corrupted rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Random numbers for sampling: every row has a stream of its own.
 
-Reads from: nothing.  Read by: diffusion.sample, diffusion.backbone.
-
 So a row's result depends on its own seed, never on the batch it happens to be in.
 """
 

@@ -1,7 +1,4 @@
-"""Training rows, drawn with replacement from the (smoothed) table.
-
-Reads from: config, diffusion.encoding, smoothing.  Read by: diffusion.train, loss.
-"""
+"""Training rows, drawn with replacement from the (smoothed) table."""
 
 from __future__ import annotations
 

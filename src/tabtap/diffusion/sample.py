@@ -1,7 +1,5 @@
 """The way back: from noise and masks to rows, around the cells that stay.
 
-Reads from: config, diffusion.denoiser, noise, schedule.  Read by: diffusion.backbone.
-
 Numbers follow EDM's stochastic sampler with second-order correction (Karras et al.
 2022, algorithm 2), column by column where the schedule differs by column.  Categories
 are uncovered one event at a time, each drawn from what the network says given all that

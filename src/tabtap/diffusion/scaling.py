@@ -1,7 +1,5 @@
 """Numbers on the scale the network sees, and back, inside the real range.
 
-Reads from: config, table.  Read by: diffusion.encoding.
-
 Standard deviations are the default: with few rows a quantile map has nothing to
 interpolate between (DECISIONS.md).  The quantile-normal scale is TabDiff's.
 

@@ -1,7 +1,5 @@
 """How much noise: while training, and along the way back.
 
-Reads from: config.  Read by: diffusion.train, diffusion.sample.
-
 Numbers get Gaussian noise of standard deviation sigma, categories are masked with some
 probability.  The fixed schedule is EDM's (log-normal sigma in training, a power grid
 on the way back), with the masking rate drawn apart from sigma, so that the network

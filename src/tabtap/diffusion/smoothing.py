@@ -1,7 +1,5 @@
 """The smoothed table that a backbone learns when rows are few.
 
-Reads from: config, table.schema.  Read by: diffusion.rows, encoding.
-
 A network trained on forty rows remembers forty rows, and its samples are near copies.
 So with few rows it learns the smoothed bootstrap of the table instead: a real row,
 drawn towards the mean of its class, plus noise with the covariance of the rows within

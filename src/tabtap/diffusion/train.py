@@ -1,7 +1,5 @@
 """Training: several networks at once, each on its own rows.
 
-Reads from: config, errors, diffusion.denoiser, loss, rows.  Read by: diffusion.fit.
-
 The step size is held until the loss has levelled off or most of the steps are used,
 then falls to nothing.  A loss that is no longer a number starts the training again at a
 lower rate, with a warning.

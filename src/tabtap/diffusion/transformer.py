@@ -1,7 +1,5 @@
 """The network of TabDiff: a token per cell, transformer blocks around a large MLP.
 
-Reads from: config, diffusion.encoding, diffusion.weights.  Read by: denoiser.
-
 Shape as published (Shi et al. 2025): tokens of 4 numbers, two blocks with one head and
 a hidden layer 32 times as wide on either side of an MLP.  The label is one more token.
 """

@@ -1,7 +1,5 @@
 """The weights of several networks as one matrix, a row for each network.
 
-Reads from: nothing.  Read by: diffusion.denoiser, train, files.
-
 All members of a stack go through every layer in one batched product, and the optimiser
 sees a single tensor: for small networks this is far cheaper than one after the other.
 """

@@ -1,7 +1,4 @@
-"""The nouns: frozen values that the stages hand to each other.
-
-Reads from: errors, table.  Read by: stages, and every stage package.
-"""
+"""The nouns: frozen values that the stages hand to each other."""
 
 from tabtap.domain.candidates import Candidates
 from tabtap.domain.control import (

@@ -1,7 +1,4 @@
-"""Proposed rows, each with the cells that were redrawn and the step that asked for it.
-
-Reads from: table.  Read by: proposal, gates, loop, result.
-"""
+"""Proposed rows, each with its redrawn cells and the step that asked for it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the policy sees, what it decides, and what it is told afterwards.
-
-Reads from: table.  Read by: policy, proposal, loop.
-"""
+"""What the policy sees, what it decides, and what it is told afterwards."""
 
 from __future__ import annotations
 

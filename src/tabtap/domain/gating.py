@@ -1,7 +1,4 @@
-"""What a gate may look at besides the candidates, and what the gates decide.
-
-Reads from: table, domain.candidates, domain.prediction.  Read by: gates, loop.
-"""
+"""What a gate may look at besides the candidates, and what the gates decide."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What rows are estimated to be worth, and what was decided because of it.
-
-Reads from: table, domain.lineages.  Read by: evaluate, loop, result.
-"""
+"""What rows are estimated to be worth, and what was decided because of it."""
 
 from __future__ import annotations
 

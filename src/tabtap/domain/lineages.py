@@ -1,7 +1,5 @@
 """Who has seen what: the lineages that keep a judged fold apart from its judges.
 
-Reads from: table.  Read by: proposal, gates, evaluate, loop.
-
 A lineage is a backbone and everything it made.  Under ``crossfit`` there is one for
 each fold, which never sees that fold, neither in training nor as an anchor nor among
 the rows that its gates compare with; with its rows alone the fold is judged.  What

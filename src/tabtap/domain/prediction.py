@@ -1,7 +1,5 @@
 """What an evaluator says, whatever the task.
 
-Reads from: errors, table.  Read by: stages, evaluate, gates, policy, loop.
-
 A ``Prediction`` hides classification against regression.  In regression it is in the
 target's own units, and a loss needs one unit for all contexts: ask ``in_unit_of`` for
 it with the real rows.  In the unit of its own context, a context of wildly spread

@@ -1,7 +1,4 @@
-"""What an observer is told, and what a run remembers of itself.
-
-Reads from: domain.control, domain.judgement.  Read by: loop, result, report, cli.
-"""
+"""What an observer is told, and what a run remembers of itself."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Certificates and steps as JSON and arrays, and back, bit for bit.
-
-Reads from: table, domain.control, judgement, records, written_rows.
-Read by: loop.resume, result.
-"""
+"""Certificates and steps as JSON and arrays, and back, bit for bit."""
 
 from __future__ import annotations
 

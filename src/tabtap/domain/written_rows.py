@@ -1,7 +1,4 @@
-"""Tables and candidates as arrays, and back, bit for bit.
-
-Reads from: table, domain.candidates.  Read by: loop.resume, result.
-"""
+"""Tables and candidates as arrays, and back, bit for bit."""
 
 from __future__ import annotations
 

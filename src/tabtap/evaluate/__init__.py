@@ -1,8 +1,5 @@
 """The judges: what a learner of these rows would predict, and how well.
 
-Reads from: config, domain, errors, rng, stages, table, torch_device.
-Read by: api, compare.
-
 Importing this loads no torch; evaluators that need it are imported when chosen.
 """
 

@@ -1,7 +1,5 @@
 """What fitted scikit-learn models say, as probabilities or as mean and variance.
 
-Reads from: table.  Read by: evaluate.estimator, fitting, panel.
-
 Not every model states probabilities or variances; what stands in for them is said here
 and nowhere else.
 """

@@ -1,8 +1,4 @@
-"""Ask an evaluator and trust nothing: a foreign one may raise or answer nonsense.
-
-Reads from: errors, domain, stages, table, evaluate.panel.
-Read by: evaluate.utility, evaluate.referee.
-"""
+"""Ask an evaluator and trust nothing: a foreign one may raise or answer nonsense."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Boosters of other packages, by the name that people know them by.
 
-Reads from: errors, table, evaluate.answers, fitting.  Read by: api.choices.
-
 They are set as their packages set them: who asks for one by name trains it so.
 """
 

@@ -1,9 +1,5 @@
 """The evaluators that can be asked for by name: what each needs, and why it is chosen.
 
-Reads from: stages, table, evaluate.ensemble, holdout, panel, tabicl,
-tabpfn_package, tabpfn_v1, weights.
-Read by: evaluate.choose.
-
 Those that need torch or an optional package are imported when they are chosen or their
 turn comes to be looked for.
 """

@@ -1,7 +1,5 @@
 """The trained networks tabtap knows how to fetch: where each is, and on what terms.
 
-Reads from: nothing.  Read by: evaluate.download, extraction, weights, api.
-
 No address is written here.  A checkpoint is named by the source archive that holds it,
 and pip finds that archive on whatever index, mirror or proxy the user has set up.
 """

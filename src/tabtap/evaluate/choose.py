@@ -1,7 +1,5 @@
 """Which evaluator to use: the best that is at hand and licensed, and why.
 
-Reads from: errors, stages, table, evaluate.candidates, estimator.  Read by: api.
-
 Nothing is fetched here.  What is absent is said, with the way to get it.
 """
 

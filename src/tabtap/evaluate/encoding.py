@@ -1,7 +1,5 @@
 """Tables as matrices: standardised numbers and one-hot categories.
 
-Reads from: table.  Read by: evaluate.fitting, in_context, tabpfn_v1_rows, compare.
-
 Everything is fitted on the training rows, so no test row leaks into a scale.  A column
 of numbers that is *generated* as a category (a 0/1 flag, a few-valued integer) is
 still read as a number here, as any user's pipeline would by its dtype: one-hot flags

@@ -1,7 +1,5 @@
 """The paper's ensemble evaluator: forest, linear model and network, equal weights.
 
-Reads from: domain, table, evaluate.fitting.  Read by: evaluate.candidates.
-
 Appendix F names the three; their settings are those of the paper's predictors.
 """
 

@@ -1,8 +1,4 @@
-"""Any scikit-learn estimator as evaluator or referee.
-
-Reads from: domain, errors, table, evaluate.answers, fitting.
-Read by: evaluate.choose, api.
-"""
+"""Any scikit-learn estimator as evaluator or referee."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """One file of weights, and its licence, out of a source archive.
 
-Reads from: errors, evaluate.checkpoints.  Read by: evaluate.weights.
-
 Only the named members are read, the weights only if they are of the released size, and
 they are kept only if they are the released file to the bit.
 """

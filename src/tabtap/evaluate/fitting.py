@@ -1,8 +1,5 @@
 """Fit scikit-learn estimators on contexts and have them answer queries.
 
-Reads from: domain, errors, table, evaluate.answers, encoding, named_columns.
-Read by: evaluate.ensemble, estimator, holdout, in_context, panel, tabpfn_v1.
-
 Learners see encoded rows, or the user's own columns if they go by these, and class
 codes without gaps: some refuse other labels.
 """

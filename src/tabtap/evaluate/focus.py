@@ -1,7 +1,4 @@
-"""Which real rows a question is about: the hardest of each fold.
-
-Reads from: errors, table.  Read by: evaluate.utility.
-"""
+"""Which real rows a question is about: the hardest of each fold."""
 
 from __future__ import annotations
 

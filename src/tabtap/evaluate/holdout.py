@@ -1,7 +1,5 @@
 """The paper's holdout evaluator: a linear model, judged on a validation split.
 
-Reads from: domain, table, evaluate.fitting.  Read by: evaluate.candidates.
-
 Appendix F, equation 50.  Its queries are validation rows that no context contains:
 hand the same ones to every context, and the losses differ by what the contexts do.
 """

@@ -1,8 +1,5 @@
 """What packages with trained in-context networks have in common, asked one by one.
 
-Reads from: domain, table, evaluate.encoding, fitting.
-Read by: evaluate.tabpfn_package, tabicl.
-
 Such a package takes numbers, categories and holes as they are, and a context at a time.
 What it cannot be asked (a single class, a constant target, no column that varies) is
 answered here.

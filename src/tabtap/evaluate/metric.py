@@ -1,8 +1,5 @@
 """The user's own yardstick: any scikit-learn scorer, or a loss, on predictions.
 
-Reads from: errors, domain, table, evaluate.panel, scorer_view.
-Read by: evaluate.referee, api.
-
 One number per query is worth more than one per fold (its error bar is tighter), so what
 can be told apart query by query is.  Larger is better, always.
 """

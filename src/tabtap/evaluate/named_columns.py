@@ -1,7 +1,5 @@
 """Learners that name their columns, and the rows as such learners know them.
 
-Reads from: table, evaluate.answers.  Read by: evaluate.fitting.
-
 A pipeline that treats columns one by one was written for the user's own frame: in a
 matrix of encoded rows there is no column that it could name.
 """

@@ -1,8 +1,5 @@
 """The default referee: a panel of learners that people really train.
 
-Reads from: domain, table, evaluate.answers, fitting.
-Read by: evaluate.asking, candidates, metric, referee, api.
-
 A panel's loss is the mean of its members' losses: what rows are worth to someone who
 trains one of them.  It is not the loss of their averaged prediction, which nobody
 trains and which forgives a member that grew overconfident.

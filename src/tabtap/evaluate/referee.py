@@ -1,8 +1,5 @@
 """The referee: scores every real row with learners that have not seen it.
 
-Reads from: domain, errors, stages, table, evaluate.asking, metric, panel.
-Read by: api.
-
 A metric that tells folds, not rows, may have nothing to say of a fold that lacks a
 class.  Which folds those are is found out before anything is trained.
 """

@@ -1,7 +1,4 @@
-"""Predictions dressed as fitted estimators, so that any scikit-learn scorer can read.
-
-Reads from: domain, table.  Read by: evaluate.metric.
-"""
+"""Predictions dressed as fitted estimators, so that any scorer can read them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """A build backend that only repeats what a source archive says of itself.
 
-Reads from: nothing.  Read by: evaluate.download, as text; pip, in a process of its own.
-
 Before pip keeps a source archive it asks the build backend for the package's name and
 version, and a real backend may run code of the package to answer.  This file is laid in
 the backend's place for that one call: it copies ``PKG-INFO`` and runs nothing.

@@ -1,7 +1,5 @@
 """The folder weights are kept in: one writer at a time, whole folders or none.
 
-Reads from: nothing.  Read by: evaluate.weights.
-
 What an interrupted fetch leaves behind is a scratch folder, which the next fetch of
 the same name sweeps away; the lock goes with the process that held it.
 """

@@ -1,8 +1,5 @@
 """TabICL as an evaluator, through the package that its authors publish.
 
-Reads from: domain, errors, table, torch_device, evaluate.in_context.
-Read by: evaluate.candidates.
-
 The package would fetch weights that it does not find.  Here it is told not to: what is
 not on this machine is said, with the way to get it, and no network is asked.
 """

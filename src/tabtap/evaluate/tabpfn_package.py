@@ -1,8 +1,5 @@
 """TabPFN v2 and later as evaluators, through the package that its authors publish.
 
-Reads from: domain, errors, table, torch_device, evaluate.in_context, weights.
-Read by: evaluate.candidates.
-
 The package fetches weights that it does not find, after a login in a browser for the
 later ones.  Here it is only ever given weights that are on this machine: files that it
 knows, or the tensors that ``fetch_weights`` brought.  Those reach it as a safetensors

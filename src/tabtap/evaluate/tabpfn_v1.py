@@ -1,9 +1,5 @@
 """TabPFN v1 as an evaluator: a trained network that learns a context by reading it.
 
-Reads from: domain, errors, table, torch_device, evaluate.fitting, weights,
-tabpfn_v1_network, tabpfn_v1_questions, tabpfn_v1_rows.
-Read by: evaluate.candidates.
-
 All contexts of a call share forwards.  The network is loaded at the first question and
 kept; nothing else is.
 """

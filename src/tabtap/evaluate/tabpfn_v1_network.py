@@ -1,7 +1,5 @@
 """The network of TabPFN v1: rows in, class scores out, many contexts at once.
 
-Reads from: errors.  Read by: evaluate.tabpfn_v1, tabpfn_v1_questions.
-
 A transformer over rows without positions.  Context rows attend to the context rows;
 queries attend to them too and to nothing else, so one context serves any number of
 queries.  Normalisation comes after each residual sum.  Hollmann et al., ICLR 2023.

@@ -1,8 +1,5 @@
 """From rows to questions the network can answer at once, and back to probabilities.
 
-Reads from: rng, table, evaluate.tabpfn_v1_network, tabpfn_v1_rows.
-Read by: evaluate.tabpfn_v1.
-
 One context asks one question for each permutation it is averaged over, and with more
 classes than the network knows one for each class against all others.
 """

@@ -1,8 +1,5 @@
 """What TabPFN v1 reads: one context and its queries as scaled, bounded matrices.
 
-Reads from: rng, table, evaluate.encoding.
-Read by: evaluate.tabpfn_v1, tabpfn_v1_questions.
-
 Scales, cuts and choices come from the context alone, so that a query's row does not
 depend on the other queries.  Plain numpy and not scikit-learn's transformers: those
 took 6 ms for each fold of each question.

@@ -1,8 +1,5 @@
 """The estimated gain of a few rows, asked of an evaluator at every step.
 
-Reads from: config, domain, stages, table, evaluate.asking, evaluate.focus.
-Read by: api.
-
 Fold k is answered by the other folds, the committed rows of the lineage that may
 answer it, and the rows in question of that lineage.  All folds of all questions are
 asked in one call, so that an in-context evaluator fuses them.

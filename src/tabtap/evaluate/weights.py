@@ -1,9 +1,5 @@
 """Weights of trained networks: what there is, where it is kept, how it comes here.
 
-Reads from: errors, evaluate.checkpoints, conversion, download, extraction,
-storage.
-Read by: evaluate.candidates, tabpfn_package, tabpfn_v1.
-
 Nothing is fetched unless ``fetch_weights`` is called.  What it keeps appears in one
 rename, so a folder of weights is whole or not there.  torch is imported only when
 tensors are: to ask what is here is quick.

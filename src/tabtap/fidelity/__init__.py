@@ -1,7 +1,4 @@
-"""How like the real rows synthetic rows are, and how near: figures, no verdict.
-
-Reads from: its own modules.  Read by: report, compare, benchmarks.
-"""
+"""How like the real rows synthetic rows are, and how near: figures, no verdict."""
 
 from tabtap.fidelity.closeness import Closeness, measure_closeness
 from tabtap.fidelity.likeness import (

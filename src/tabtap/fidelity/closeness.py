@@ -1,7 +1,5 @@
 """How near synthetic rows come to real ones, beside how near real rows are to others.
 
-Reads from: fidelity.likeness, table.  Read by: report, compare.
-
 Distances are those of ``table.distance``, in standard deviations of the real columns;
 targets take no part.  A figure of nearness is not a proof of privacy.
 """

@@ -1,7 +1,5 @@
 """How like the real rows synthetic rows are, and how many are mere copies.
 
-Reads from: table.  Read by: report, compare, study, benchmarks.
-
 All errors lie in [0, 1], smaller is closer, and the target is one more column.  Two
 samples of one distribution do not score 0: read an error beside that of a bootstrap of
 the real rows and of independently drawn columns (``compare.controls``).

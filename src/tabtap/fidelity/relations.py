@@ -1,7 +1,5 @@
 """How strongly each column goes with each other one.
 
-Reads from: fidelity.likeness, table.  Read by: report.
-
 Numbers, and categories of two levels, are correlated; their relation has a sign.  Any
 other category has a strength in [0, 1], corrected for what chance alone would give:
 uncorrected, 50 rows of two unrelated categories look related and 500 do not.

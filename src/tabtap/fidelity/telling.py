@@ -1,7 +1,5 @@
 """How well a learner tells synthetic rows from real ones.
 
-Reads from: table.  Read by: report, compare.
-
 A real row and the synthetic rows closest to it are held out together.  Otherwise the
 learner, knowing a real row by what was made of it, would take it for synthetic when it
 is held out: a mere bootstrap would score 0.15, far below chance.

@@ -1,7 +1,4 @@
-"""Real rows drawn once more: what no generator can be expected to beat by much.
-
-Reads from: table.  Read by: report.
-"""
+"""Real rows drawn once more: what no generator can be expected to beat by much."""
 
 from __future__ import annotations
 

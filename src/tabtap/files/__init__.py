@@ -1,6 +1,6 @@
 """Files in and out: a user's file becomes a frame, and goes back as it came.
 
-Reads from: errors.  Read by: cli.  No torch here, and nothing of ``tabtap.table``.
+No torch here, and nothing of ``tabtap.table``.
 """
 
 from tabtap.files.destination import check_destination

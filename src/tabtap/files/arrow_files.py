@@ -1,7 +1,5 @@
 """Parquet and Arrow files: read column by column, and continued in their own schema.
 
-Reads from: errors, order.  Read by: reading, writing.
-
 What was read stays in Arrow's hands: new rows are cast to the schema of the file and
 put after the old ones, so dtypes, categories, time zones and metadata are the same.
 """

@@ -1,7 +1,4 @@
-"""What to say of lines that do not fit their header: all of them, with the likely why.
-
-Reads from: errors, records, separators.  Read by: delimited.
-"""
+"""What to say of lines that do not fit their header: all of them, with the cause."""
 
 from __future__ import annotations
 

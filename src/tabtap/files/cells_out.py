@@ -1,7 +1,4 @@
-"""Columns of a frame become text cells, in the style of the column they continue.
-
-Reads from: file_table, number_cells, time_cells.  Read by: delimited_text.
-"""
+"""Columns of a frame become text cells, in the style of the column they continue."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Columns of text cells become columns of a frame: numbers, truths, times or text.
 
-Reads from: file_table, number_cells, time_cells.  Read by: delimited.
-
 A column is a number only if every cell is one; a code such as 007 stays a code.
 """
 

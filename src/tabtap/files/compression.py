@@ -1,7 +1,4 @@
-"""Text in and out of compressed files, never more of it than memory can hold.
-
-Reads from: errors, memory.  Read by: sources, writing.
-"""
+"""Text in and out of compressed files, never more of it than memory can hold."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Delimited text read: encoding, separator, records, and then the columns.
-
-Reads from: errors, the modules for text.  Read by: reading.
-"""
+"""Delimited text read: encoding, separator, records, and then the columns."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Delimited text written: the real lines as they were, new rows in the same style.
-
-Reads from: the modules for text.  Read by: writing.
-"""
+"""Delimited text written: the real lines as they were, new rows in the same style."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Where a table may be written to, asked before the work and again at its end.
-
-Reads from: errors, formats, sources, file_table, excel.  Read by: writing, cli.
-"""
+"""Where a table may be written to, asked before the work and again at its end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Which encoding a text file is in, and its text.
 
-Reads from: errors, first_bytes.  Read by: delimited, json_records.
-
 UTF-8 is told by its rules; what breaks them and is no UTF-16 is windows-1252, the
 usual encoding of tables that older programs write in the west.
 """

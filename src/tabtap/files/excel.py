@@ -1,7 +1,5 @@
 """Excel workbooks: the values of one sheet, read and written.
 
-Reads from: errors, columns, order.  Read by: reading, writing.
-
 openpyxl comes with the extra ``excel`` and is imported only when it is needed.
 """
 

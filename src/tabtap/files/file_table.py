@@ -1,7 +1,4 @@
-"""What a file is once it is read: the frame, and all that is needed to write it back.
-
-Reads from: nothing.  Read by: every module of ``tabtap.files``, and the cli.
-"""
+"""What a file is once it is read: the frame, and what is needed to write it back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a file is by its first bytes, where its name says something else.
-
-Reads from: errors.  Read by: reading.
-"""
+"""What a file is by its first bytes, where its name says something else."""
 
 from __future__ import annotations
 

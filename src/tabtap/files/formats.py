@@ -1,7 +1,4 @@
-"""Which format a file has, by its name.
-
-Reads from: errors, file_table.  Read by: reading, destination, writing.
-"""
+"""Which format a file has, by its name."""
 
 from __future__ import annotations
 

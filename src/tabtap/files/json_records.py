@@ -1,7 +1,4 @@
-"""JSON lines, and JSON lists of records: flat objects read, and continued.
-
-Reads from: errors, encodings, values, order.  Read by: reading, writing.
-"""
+"""JSON lines, and JSON lists of records: flat objects read, and continued."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""JSON records written: the real ones as they were, new ones after them.
-
-Reads from: json_records, time_cells, order.  Read by: writing.
-"""
+"""JSON records written: the real ones as they were, new ones after them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """How much memory a file will need, and how much there is.
 
-Reads from: errors.  Read by: sources, compression, reading, compare.clusters.
-
 A file that does not fit is refused before it is read: the sentence says what it needs.
 Where the system does not say how much is free, nothing is refused.
 """

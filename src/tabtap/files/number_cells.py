@@ -1,7 +1,5 @@
 """Numbers written as text: which cells are numbers, and how they are written.
 
-Reads from: file_table.  Read by: columns, cells_out.
-
 Zero-padded digits are a code and stay text; so do numbers with thousands separators,
 and whole numbers beyond 64 bits, which no number type here could hold exactly.
 """

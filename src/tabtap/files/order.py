@@ -1,7 +1,4 @@
-"""What is to be written: the rows, how many of them are real, and their model.
-
-Reads from: file_table.  Read by: writing and the module of each format.
-"""
+"""What is to be written: the rows, how many of them are real, and their model."""
 
 from __future__ import annotations
 

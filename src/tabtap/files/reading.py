@@ -1,7 +1,4 @@
-"""``read_table``: a user's file becomes a frame.
-
-Reads from: every reader of ``tabtap.files``.  Read by: cli.
-"""
+"""``read_table``: a user's file becomes a frame."""
 
 from __future__ import annotations
 

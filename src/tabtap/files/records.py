@@ -1,7 +1,5 @@
 """Delimited text cut into records, each with the lines it came from.
 
-Reads from: errors, file_table.  Read by: separators, delimited, delimited_text.
-
 The lines are kept beside the cells: what was a line of the input can be written again
 without going through any cell.
 """

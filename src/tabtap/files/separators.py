@@ -1,7 +1,5 @@
 """Which sign separates the cells of a text file.
 
-Reads from: errors, file_table, records.  Read by: delimited.
-
 Each candidate cuts the first lines; the one under which most records have as many
 cells as the header wins.  Counting signs would not do: text holds commas too.
 """

@@ -1,7 +1,4 @@
-"""The bytes of a file or of standard input, after everything that can be asked first.
-
-Reads from: errors, formats, first_bytes, memory, compression.  Read by: reading.
-"""
+"""The bytes of a file or of standard input, after all that can be asked first."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Dates and times written as text, year first: read, and written the same way.
 
-Reads from: file_table.  Read by: columns, cells_out, json_records.
-
 A column counts as times only if writing it gives back every cell letter by letter.
 So nothing is guessed: 03/04/2020 stays text, for nobody can tell which it is.
 """

@@ -1,7 +1,4 @@
-"""Columns of values that already have a type, as Excel and JSON give them.
-
-Reads from: columns, number_cells, time_cells.  Read by: excel, json_records.
-"""
+"""Columns of values that already have a type, as Excel and JSON give them."""
 
 from __future__ import annotations
 

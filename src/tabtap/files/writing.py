@@ -1,7 +1,4 @@
-"""``write_table``: a frame becomes a file, whole or not at all.
-
-Reads from: every writer of ``tabtap.files``.  Read by: cli.
-"""
+"""``write_table``: a frame becomes a file, whole or not at all."""
 
 from __future__ import annotations
 

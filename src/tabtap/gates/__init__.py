@@ -1,7 +1,5 @@
 """The gates: which candidate rows are refused, why, and how many.
 
-Reads from: errors, config, domain, stages, table.  Read by: api, cli.
-
 A gate judges each row by itself; see ``stages.Gate``.  A gate of your own is a class
 with a ``name`` and a method ``passes``.
 """

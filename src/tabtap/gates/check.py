@@ -1,7 +1,5 @@
 """Admission: every gate asked about every candidate, and the refusals counted.
 
-Reads from: errors, config, domain, stages, table, and the gates.  Read by: api.
-
 A refusal is counted under the first gate that refuses, so the counts add up to the
 candidates that were not admitted.
 """

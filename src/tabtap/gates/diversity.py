@@ -1,7 +1,5 @@
 """The gate against copies: a row must be new to the real rows and to those kept.
 
-Reads from: domain, table, gates.validity.  Read by: gates.check.
-
 Distances are counted in typical gaps, the median distance from a real row to its
 nearest real neighbour, so the threshold does not depend on how columns were measured.
 

@@ -1,7 +1,5 @@
 """The gate that asks whether someone who has not seen its anchor believes a row.
 
-Reads from: errors, domain, table.  Read by: gates.check.
-
 The prediction is the caller's: it must come from an evaluator that has seen neither
 the anchor of a row nor the row.  In-sample, every real label looks plausible.
 """

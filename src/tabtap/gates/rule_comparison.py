@@ -1,7 +1,4 @@
-"""How two values of a rule are compared, and which cannot be.
-
-Reads from: gates.rule_values.  Read by: gates.rule_evaluation.
-"""
+"""How two values of a rule are compared, and which cannot be."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What is wrong with a rule, said in one sentence with the place pointed at.
-
-Reads from: errors.  Read by: gates.rule_text, gates.rule_evaluation.
-"""
+"""What is wrong with a rule, said in one sentence with the place pointed at."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """What a rule says of each row, found by walking its tree over whole columns.
 
-Reads from: gates.rule_comparison, rule_errors, rule_text, rule_values, table.
-Read by: gates.rule_forms, gates.rules.
-
 Logic has three values.  A comparison with a hole is neither true nor false but not
 known, and only what is certainly false breaks a rule: a row breaks it if it would
 whatever stood in its holes.  ``is missing`` is always known.

@@ -1,7 +1,4 @@
-"""Rules from a TOML file.
-
-Reads from: errors.  Read by: gates.rules.
-"""
+"""Rules from a TOML file."""
 
 from __future__ import annotations
 

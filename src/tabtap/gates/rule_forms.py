@@ -1,8 +1,5 @@
 """The forms in which a user may give a rule, each turned into one that can be asked.
 
-Reads from: errors, gates.rule_evaluation, gates.rule_text, table.
-Read by: gates.rules, api.
-
 A rule is text, a dict as in a rule file, or a function of the rows.  Ranges, sets and
 combinations given as a dict become text, so there is one language and one evaluator.
 """

@@ -1,7 +1,5 @@
 """The text of a rule, read into a tree that holds nothing but what rules may say.
 
-Reads from: gates.rule_errors.  Read by: gates.rule_forms, gates.rule_evaluation.
-
 Python's parser does the reading and nothing is ever run: each node is held against a
 list of what is allowed.  Words that are not identifiers stand in backticks, and what
 Python keeps for itself (``class``) is an ordinary column name here.  Both are hidden

@@ -1,7 +1,5 @@
 """Columns as a rule sees them: numbers, times, words and truths, each with its holes.
 
-Reads from: table.  Read by: gates.rule_comparison, gates.rule_evaluation.
-
 Values are the decoded ones that the user knows: numbers on their grid, times as their
 zone counts them, levels by their own value.  A duration is a number of days.  Where a
 cell is a hole, or a result is not a finite number, nothing is *known*.

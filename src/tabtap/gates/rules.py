@@ -1,8 +1,5 @@
 """The user's rules as a gate, and what the real rows have to say to them.
 
-Reads from: errors, domain, table, gates.rule_evaluation, rule_file, rule_forms.
-Read by: gates.check, api, cli.
-
 A row breaks a rule only if it does so whatever stands in its holes; rules about holes
 say ``is missing``.  Rules see the values as the user does, after rounding.
 """

@@ -1,7 +1,5 @@
 """Two hard gates: cells that could stand in the real table, and numbers in its range.
 
-Reads from: domain, table.  Read by: gates.check, gates.diversity.
-
 Both judge the decoded, rounded row.  Cells that no one redraws are excused: an
 identifier is empty in a new row, and a number that a row has from the real row it
 descends from is real, however extreme (the paper clips what it draws, no more).

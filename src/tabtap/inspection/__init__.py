@@ -1,7 +1,4 @@
-"""What a table looks like before anything runs, and the file in which to correct it.
-
-Reads from: errors, rng, table.  Read by: cli, users.
-"""
+"""What a table looks like before anything runs, and the file in which to correct it."""
 
 from tabtap.inspection.inspect import inspect_table
 from tabtap.inspection.remarks import Remark

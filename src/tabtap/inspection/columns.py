@@ -1,7 +1,4 @@
-"""What is to be said of single columns: identifiers, constants, holes, groups.
-
-Reads from: table, inspection.remarks.  Read by: inspection.inspect.
-"""
+"""What is to be said of single columns: identifiers, constants, holes, groups."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Everything that a person should look at in a table before rows are added to it.
-
-Reads from: table, inspection.columns, leaks, remarks, rows.  Read by: cli, users.
-"""
+"""Everything that a person should look at in a table before rows are added to it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Columns that give the target away: copies of it, and those that tell it alone.
 
-Reads from: rng, table, inspection.remarks.  Read by: inspection.inspect.
-
 A column that says the target by itself is rarely a measurement and mostly something
 that was written down after the fact.  Rows made with it teach nothing.
 """

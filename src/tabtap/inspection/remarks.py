@@ -1,7 +1,4 @@
-"""One remark on a table: what was found, and the setting that answers it.
-
-Reads from: nothing.  Read by: the other modules here, cli.
-"""
+"""One remark on a table: what was found, and the setting that answers it."""
 
 from __future__ import annotations
 

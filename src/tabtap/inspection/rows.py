@@ -1,7 +1,4 @@
-"""What is to be said of the rows: too few, alike, or of very unequal classes.
-
-Reads from: table, inspection.remarks.  Read by: inspection.inspect.
-"""
+"""What is to be said of the rows: too few, alike, or of very unequal classes."""
 
 from __future__ import annotations
 

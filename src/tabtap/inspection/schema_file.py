@@ -1,7 +1,5 @@
 """What the columns are, in a TOML file for a person to correct.
 
-Reads from: errors, table, inspection.remarks.  Read by: cli.
-
 It says what the target and the task are, and the kind of every column, each with a
 comment on what was found.  Columns that it leaves out are inferred.
 """

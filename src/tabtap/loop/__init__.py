@@ -1,7 +1,4 @@
-"""The loop: Algorithm 1 of the paper, and when a pool may enter the table.
-
-Reads from: config, domain, rng, stages, table.  Read by: api, result.
-"""
+"""The loop: Algorithm 1 of the paper, and when a pool may enter the table."""
 
 from tabtap.loop.augment import Limits, Outcome, Stop, augment
 from tabtap.loop.commit import CrossfitCommitment, PaperCommitment

@@ -1,7 +1,5 @@
 """Algorithm 1 of the paper: propose, admit, judge, learn, and commit what is shown.
 
-Reads from: config, domain, stages, table, loop.progress, loop.window.  Read by: api.
-
 Read ``augment`` line by line beside appendix C.1; ``loop.window`` is its inner loop.
 """
 

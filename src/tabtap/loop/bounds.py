@@ -1,7 +1,4 @@
-"""One-sided bounds on a mean difference, and how confidence is shared among looks.
-
-Reads from: domain, table.  Read by: loop.commit.
-"""
+"""One-sided bounds on a mean difference, and how confidence is shared among looks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Whether a pool enters the training table: two rules with one shape.
 
-Reads from: config, domain, stages, table, loop.bounds, loop.digest.  Read by: api.
-
 ``CrossfitCommitment`` compares the referee's scores of rows that neither the learner
 nor the generator has seen, pair by pair.  ``PaperCommitment`` is section 3.4 to the
 letter.

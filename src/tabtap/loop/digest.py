@@ -1,7 +1,4 @@
-"""A fingerprint of rows, the same whatever container they come from.
-
-Reads from: table.  Read by: loop.commit, result.
-"""
+"""A fingerprint of rows, the same whatever container they come from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Where a run stands between two windows: all that is needed to go on.
-
-Reads from: domain, stages.  Read by: loop.augment, loop.window, loop.resume.
-"""
+"""Where a run stands between two windows: all that is needed to go on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """Save a run between two windows, and go on with it as if nothing had happened.
 
-Reads from: archive, domain, errors, stages, loop.digest, loop.progress, loop.window.
-Read by: api.
-
 The file belongs to one run: it carries fingerprints of the real rows, the folds, the
 settings and the seed, and is refused where one of them differs.  What the stages that
 learn remember is theirs to write down: see ``Memory``.

@@ -1,7 +1,5 @@
 """One window: actions, candidates, gates and feedback, until the pool is full.
 
-Reads from: config, domain, rng, stages, table, loop.progress.  Read by: loop.augment.
-
 Every draw has a stream named after its step, or after the first step of its batch, so
 it does not depend on what was drawn before.
 """

@@ -1,7 +1,4 @@
-"""What to generate next: the learner's state, two policies, and feedback.
-
-Reads from: config, domain, errors, table, torch_device.  Read by: api.
-"""
+"""What to generate next: the learner's state, two policies, and feedback."""
 
 from tabtap.policy.feedback import FeedbackMemory, Judgement
 from tabtap.policy.kto import adaptive_weights, kto_loss, logistic_loss

@@ -1,7 +1,5 @@
 """Distributions over actions: how likely one is, how far apart two are.
 
-Reads from: domain, table.  Read by: policy.reference, network, learned.
-
 An action has three independent parts (equation 44): a target, a template and a Gaussian
 exploration.  The density of exploration is taken before it is clamped to [0, 1]: a
 clamped value has a probability mass at the ends that a density knows nothing of.

@@ -1,7 +1,5 @@
 """Whether an action did clearly better or worse than usual.
 
-Reads from: config, domain.  Read by: api.
-
 Gains drift over a run: the first rows teach most.  So the baseline forgets: it is the
 mean of the gains before, each counting 5 % less than the one after it.  It starts as
 the plain mean of what there is and so does not stick to the first gain.

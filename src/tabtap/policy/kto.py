@@ -1,7 +1,5 @@
 """Two losses that draw a policy to desirable actions and away from undesirable ones.
 
-Reads from: nothing.  Read by: policy.learned.
-
 Appendix C.3 prints Kahneman-Tversky optimisation with log-sigmoids and without the
 strength that Table 4 gives; its own paper (Ethayarajh et al. 2024, arXiv:2402.01306)
 has plain sigmoids and counts from the divergence.  Both are here, both with the

@@ -1,9 +1,5 @@
 """A policy that starts at its reference and learns which actions are desirable.
 
-Reads from: domain, errors, torch_device, policy.distribution, kto, lessons,
-network, optimiser, reference.
-Read by: api.
-
 A policy is a value: learning returns another one.  It carries its weights, what the
 optimiser remembers, and its latest lessons.
 """

@@ -1,7 +1,4 @@
-"""Labelled actions that a policy learns from, as arrays.
-
-Reads from: domain.  Read by: policy.learned.
-"""
+"""Labelled actions that a policy learns from, as arrays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """A small network that says how far a policy departs from its reference.
 
-Reads from: config, domain, policy.distribution.  Read by: policy.learned.
-
 The network does not name an action's distribution but what to add to the reference's.
 Its last layer starts at 0, so the policy starts exactly at the reference.
 """

@@ -1,7 +1,4 @@
-"""AdamW on one vector of weights, as a pure function.
-
-Reads from: nothing.  Read by: policy.learned.
-"""
+"""AdamW on one vector of weights, as a pure function."""
 
 from __future__ import annotations
 

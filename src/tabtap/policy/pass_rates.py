@@ -1,7 +1,4 @@
-"""How many rows of each template came through the gates lately.
-
-Reads from: domain, errors, table.  Read by: policy.sensing, sensor, api.
-"""
+"""How many rows of each template came through the gates lately."""
 
 from __future__ import annotations
 

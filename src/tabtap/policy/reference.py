@@ -1,8 +1,5 @@
 """The cautious rule of thumb that a policy starts from and is held to.
 
-Reads from: config, domain, errors, table, policy.distribution.
-Read by: policy.learned, api.
-
 It fills up what is short, and explores less when few rows come through the gates
 (appendix C.3).  It is a policy of its own: a run with it alone learns nothing.
 """

@@ -1,7 +1,4 @@
-"""The sensor of a run: reads the state of one table, step after step.
-
-Reads from: domain, table, policy.pass_rates, policy.sensor.  Read by: api.
-"""
+"""The sensor of a run: reads the state of one table, step after step."""
 
 from __future__ import annotations
 

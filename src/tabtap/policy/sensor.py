@@ -1,7 +1,5 @@
 """What the policy is told before it decides: where rows are short, unsure, new.
 
-Reads from: domain, errors, table, policy.pass_rates.  Read by: policy.sensing, api.
-
 Every part of the state is free of units and of the number of rows, so that one policy
 network suits every table.
 """

@@ -1,7 +1,5 @@
 """Proposals: an action becomes candidate rows, near real ones and with their label.
 
-Reads from: config, domain, errors, table.  Read by: api.
-
 Equations 11 and 12 of the paper: ``anchors.py`` chooses where to start, ``columns.py``
 and ``masks.py`` what is redrawn, and ``kernel.py`` asks the backbones for it.
 """

@@ -1,7 +1,5 @@
 """Which rows candidates start from: some by hardness, the others evenly.
 
-Reads from: domain, table.  Read by: proposal.kernel.
-
 Anchors come from the current training table, real and committed rows alike, of which a
 lineage is offered only what it has seen or made itself.
 """

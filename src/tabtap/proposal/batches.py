@@ -1,7 +1,4 @@
-"""Drawing in one batch, or in as few as fit into memory.
-
-Reads from: errors, table.  Read by: proposal.kernel.
-"""
+"""Drawing in one batch, or in as few as fit into memory."""
 
 from __future__ import annotations
 

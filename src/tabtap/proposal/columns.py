@@ -1,7 +1,5 @@
 """Which columns matter most for the target: the conservative template keeps them.
 
-Reads from: config, domain, table.  Read by: proposal.masks, api.
-
 Everything is counted on tables of levels against targets, numbers being cut at their
 quantiles: scikit-learn's neighbour-based estimates take 2 to 3 seconds for 300 columns
 and are mostly noise on the few rows that this is for.  A column is looked at by itself

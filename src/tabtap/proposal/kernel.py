@@ -1,8 +1,5 @@
 """The proposal kernel: from actions to candidate rows, for every lineage at once.
 
-Reads from: config, domain, errors, table, proposal.anchors, batches, masks.
-Read by: api.
-
 A lineage starts from rows it has seen or made and is redrawn by its own backbone.  Of
 its unseen fold only two things know: the hardness of anchors and the policy that all
 lineages share (DECISIONS.md, 26).

@@ -1,7 +1,4 @@
-"""Which cells of each candidate are redrawn.
-
-Reads from: domain, table, proposal.columns.  Read by: proposal.kernel.
-"""
+"""Which cells of each candidate are redrawn."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One self-contained page about a result.
-
-Reads from: its own modules.  Read by: cli, users.
-"""
+"""One self-contained page about a result."""
 
 from tabtap.report.page import report_html, write_report
 

@@ -1,8 +1,4 @@
-"""What was added: how many rows of each class or target range, and why it stopped.
-
-Reads from: loop, result, report.blocks, charts, reading, wording.
-Read by: report.page.
-"""
+"""What was added: how many rows of each class or target range, and why it stopped."""
 
 from __future__ import annotations
 

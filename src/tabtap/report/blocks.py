@@ -1,7 +1,5 @@
 """What a page is made of: sections with figures, tables and paragraphs.
 
-Reads from: nothing.  Read by: every section of the report, report.page.
-
 Texts are plain: whoever writes the page escapes them.  Only ``Figure.svg`` is markup,
 and ``report.drawing`` has made it safe to put into a page as it is.
 """

@@ -1,7 +1,4 @@
-"""The three or four figures that matter, as cards.
-
-Reads from: domain, result, report.reading, report.wording.  Read by: report.verdict.
-"""
+"""The three or four figures that matter, as cards."""
 
 from __future__ import annotations
 

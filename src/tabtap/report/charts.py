@@ -1,7 +1,5 @@
 """Three plain charts: bars, before and after, and gains with their error bars.
 
-Reads from: report.drawing.  Read by: the sections made of a run's records.
-
 Names stand above their bars and not beside them, so that long ones fit on a phone.
 """
 

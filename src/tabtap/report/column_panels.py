@@ -1,7 +1,4 @@
-"""One column in real and in synthetic rows: an outline over a shape, or paired bars.
-
-Reads from: report.drawing, values, wording.  Read by: report.column_shapes, likeness.
-"""
+"""One column in real and in synthetic rows: an outline over a shape, or paired bars."""
 
 from __future__ import annotations
 

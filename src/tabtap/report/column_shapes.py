@@ -1,8 +1,4 @@
-"""Each column's distribution in real and in synthetic rows, those that moved first.
-
-Reads from: fidelity, report.blocks, drawing, values, wording; result, table.
-Read by: report.where, report.likeness.
-"""
+"""Each column's distribution in real and in synthetic rows, those that moved first."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """Before and after, learner by learner and class by class.
 
-Reads from: domain, loop, result, report.blocks, charts, reading, wording.
-Read by: report.evidence.
-
 What is certified is the mean over all real rows.  The parts are shown because people
 ask for them, and with them how little a part of a small table can tell.
 """

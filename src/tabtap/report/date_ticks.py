@@ -1,7 +1,4 @@
-"""Round dates along an axis: years, months, days, hours or minutes.
-
-Reads from: nothing.  Read by: report.column_panels.
-"""
+"""Round dates along an axis: years, months, days, hours or minutes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Plots as SVG text that takes its colours and its font from the page.
 
-Reads from: report.markup.  Read by: every section of the report that has a figure.
-
 A figure is drawn with colours that only stand for those of the page, which has two
 themes.  Figures are narrow, and several are laid side by side by ``panels``: a wide one
 would be too small to read on a phone.

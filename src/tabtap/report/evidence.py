@@ -1,8 +1,4 @@
-"""The evidence: what every check found, what its bar means, and how often bars hold.
-
-Reads from: domain, result, report.blocks, charts, comparison, meaning, reading,
-wording.  Read by: report.page.
-"""
+"""The evidence: what every check found, what its bar means, and how often bars hold."""
 
 from __future__ import annotations
 

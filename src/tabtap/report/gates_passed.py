@@ -1,7 +1,4 @@
-"""The waterfall: how many rows were proposed, and where the others went.
-
-Reads from: result, report.blocks, charts, reading, wording.  Read by: report.page.
-"""
+"""The waterfall: how many rows were proposed, and where the others went."""
 
 from __future__ import annotations
 

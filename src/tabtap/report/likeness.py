@@ -1,8 +1,5 @@
 """The section on how like the real rows the synthetic ones are, in figures.
 
-Reads from: fidelity, report.blocks, column_shapes, values, wording; result.
-Read by: report.page.
-
 Every figure stands beside that of real rows drawn again, with the same mix of targets:
 without a scale, nobody knows whether 0.1 is much.
 """

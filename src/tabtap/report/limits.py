@@ -1,7 +1,4 @@
-"""What the method cannot do, said on every page.
-
-Reads from: result, report.blocks, reading, wording.  Read by: report.page.
-"""
+"""What the method cannot do, said on every page."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """What matplotlib draws, as small SVG that lives in a page and follows its colours.
 
-Reads from: nothing.  Read by: report.drawing.
-
 matplotlib writes a document of its own.  Inside a page its style sheet would reach all
 elements, two drawings would share ids, and fonts and colours would not be the page's.
 """

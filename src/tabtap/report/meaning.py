@@ -1,7 +1,4 @@
-"""What the verdict means and does not mean, and what a score is.
-
-Reads from: result, report.reading, report.wording.  Read by: report.verdict, evidence.
-"""
+"""What the verdict means and does not mean, and what a score is."""
 
 from __future__ import annotations
 

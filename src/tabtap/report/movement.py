@@ -1,8 +1,4 @@
-"""How the policy moved: what it asked for, step by step, and whether it learned.
-
-Reads from: domain, result, report.blocks, drawing, reading, wording.
-Read by: report.page.
-"""
+"""How the policy moved: what it asked for, step by step, and whether it learned."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The section on how close synthetic rows come to real ones.
-
-Reads from: fidelity, report.blocks, drawing, values, wording; result.
-Read by: report.page.
-"""
+"""The section on how close synthetic rows come to real ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One self-contained page about a result: no network, no scripts, two themes, paper.
-
-Reads from: archive, errors, result, and its neighbours.  Read by: cli, users.
-"""
+"""One self-contained page about a result: no network, no scripts, two themes, paper."""
 
 from __future__ import annotations
 

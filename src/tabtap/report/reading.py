@@ -1,7 +1,5 @@
 """What a result says: which case it is, which check decided, and in what unit.
 
-Reads from: domain, result, report.wording.  Read by: the sections of the report.
-
 Everything on the page that depends on the outcome asks here, so that no two sections
 tell two stories.
 """

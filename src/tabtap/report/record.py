@@ -1,7 +1,4 @@
-"""All that is needed to make the run again: settings, seed, versions, judges, times.
-
-Reads from: result, report.blocks, reading, wording.  Read by: report.page.
-"""
+"""All that is needed to make the run again: settings, seed, versions, judges, times."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Regions of a table in which rows score low, said in words.
 
-Reads from: report.drawing, values; table.  Read by: report.wanted.
-
 A tree of two questions finds them.  Any tree finds something, so it is asked about rows
 it has not seen first, and believed only if it does better there than the mean.
 """

@@ -1,8 +1,4 @@
-"""How columns go together before and after the synthetic rows were added.
-
-Reads from: fidelity, report.blocks, drawing, values, wording; result, table.
-Read by: report.where.
-"""
+"""How columns go together before and after the synthetic rows were added."""
 
 from __future__ import annotations
 

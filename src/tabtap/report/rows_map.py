@@ -1,8 +1,5 @@
 """Real and synthetic rows as points in a plane, class by class.
 
-Reads from: fidelity, report.blocks, drawing, wording; result, table.
-Read by: report.where.
-
 The plane is spanned by the two directions in which the real rows spread most.  Every
 column counts the same: a number in standard deviations, a category as its levels.
 """

@@ -1,8 +1,5 @@
 """A column's real and synthetic values, ready to be drawn and to be named.
 
-Reads from: fidelity, report.drawing, report.wording, table.
-Read by: the sections on where rows lie and on rows that are wanted.
-
 A time is drawn in days since 1970 as a clock of its zone shows it, a duration in the
 unit that suits it, and numbers near the ends of what a float holds in powers of ten.
 """

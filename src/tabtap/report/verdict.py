@@ -1,8 +1,4 @@
-"""The verdict: a headline, two sentences, three or four figures, and what it means.
-
-Reads from: domain, loop, result, report.cards, meaning, reading, wording.
-Read by: report.page.
-"""
+"""The verdict: a headline, two sentences, three or four figures, and what it means."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The section on which real rows would help most: targets and regions left unsure.
-
-Reads from: report.blocks, reading, regions, wording; domain, result.
-Read by: report.page.
-"""
+"""The section on which real rows would help most: targets and regions left unsure."""
 
 from __future__ import annotations
 

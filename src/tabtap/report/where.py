@@ -1,7 +1,4 @@
-"""The section on where the rows lie: a map, the columns, and how they go together.
-
-Reads from: fidelity, result, and the report's figures.  Read by: report.page.
-"""
+"""The section on where the rows lie: a map, the columns, and how they go together."""
 
 from __future__ import annotations
 

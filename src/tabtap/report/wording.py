@@ -1,7 +1,5 @@
 """Numbers and names as people read them.
 
-Reads from: report.drawing.  Read by: every section of the report.
-
 A gain has two significant digits, a score as many decimals as its gain needs to be
 seen, and what is promised is rounded down: a page must not claim more than the check.
 """

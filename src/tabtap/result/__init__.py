@@ -1,7 +1,4 @@
-"""What a run returns: rows, where they come from, the evidence, and one file of it.
-
-Reads from: archive, domain, errors, loop, table.  Read by: api, cli, tabtap.
-"""
+"""What a run returns: rows, where they come from, the evidence, and one file of it."""
 
 from tabtap.result.about import RunAbout, installed_versions
 from tabtap.result.frames import Waterfall

@@ -1,7 +1,4 @@
-"""What is known of a run besides its rows: seed, settings, judges, versions, times.
-
-Reads from: result.groups.  Read by: result.result, files, loading; api makes one.
-"""
+"""What is known of a run besides its rows: seed, settings, judges, versions, times."""
 
 from __future__ import annotations
 

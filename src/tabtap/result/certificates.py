@@ -1,7 +1,4 @@
-"""Certificates as JSON that any program reads.
-
-Reads from: domain.  Read by: result.result.
-"""
+"""Certificates as JSON that any program reads."""
 
 from __future__ import annotations
 

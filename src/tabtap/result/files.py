@@ -1,9 +1,4 @@
-"""A result as one zip file: exact arrays for us, parquet and JSON for everyone.
-
-Reads from: archive, domain, result.about, groups, labels, readable,
-tables.
-Read by: result.result, result.loading.
-"""
+"""A result as one zip file: exact arrays for us, parquet and JSON for everyone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Rows taken out of a result with everything that descends from them.
-
-Reads from: errors, result.traces, why.  Read by: result.result.
-"""
+"""Rows taken out of a result with everything that descends from them."""
 
 from __future__ import annotations
 

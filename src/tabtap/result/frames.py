@@ -1,7 +1,4 @@
-"""Where every synthetic row comes from, and what every step did, as data frames.
-
-Reads from: domain, table.  Read by: result.result, traces, verify, why.
-"""
+"""Where every synthetic row comes from, and what every step did, as data frames."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Who each row belongs to, in the user's own words, and as JSON.
-
-Reads from: table.  Read by: result.about, files, loading, result.
-"""
+"""Who each row belongs to, in the user's own words, and as JSON."""
 
 from __future__ import annotations
 

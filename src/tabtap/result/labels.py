@@ -1,7 +1,4 @@
-"""Row labels of a pandas frame that grows: real ones kept, new ones never seen before.
-
-Reads from: errors, table.  Read by: result.result, files, loading.
-"""
+"""Row labels of a pandas frame that grows: real ones kept, new ones never seen."""
 
 from __future__ import annotations
 

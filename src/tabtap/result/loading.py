@@ -1,9 +1,4 @@
-"""Saved results brought back, or refused in one sentence.
-
-Reads from: archive, domain, errors, loop, result.about, files, groups, labels, result,
-tables, traces.
-Read by: tabtap.load, cli.
-"""
+"""Saved results brought back, or refused in one sentence."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Frames as parquet, for people and programs that look into a saved result.
 
-Reads from: nothing.  Read by: result.files.
-
 These copies may lose what parquet cannot say: a column that Arrow has no type for is
 written as text.  The exact rows are in the file's arrays.
 """

@@ -1,7 +1,5 @@
 """The result of a run: what was added, where it comes from, and on what evidence.
 
-Reads from: domain, loop, table, and its neighbours.  Read by: api, cli.
-
 A result holds tables, not frames: frames are written when asked for, in the container
 and dtypes that the user gave.
 """

@@ -1,7 +1,5 @@
 """A whole schema as JSON, and back.
 
-Reads from: table.  Read by: result.files, result.loading.
-
 A saved schema leaves the values of identifiers out, so that a model does not name the
 rows it learned from.  A result holds the rows themselves, and so their identifiers.
 """

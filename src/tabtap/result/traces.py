@@ -1,7 +1,5 @@
 """What a schema still tells of rows that are gone, taken out of it.
 
-Reads from: domain, table, result.frames.  Read by: result.forgetting, loading, verify.
-
 A schema lists every level that was ever seen, counts whole numbers and times from the
 first value, and cuts a regression target at values of rows.  Codes change where levels
 go, and hashes are of codes: so a result keeps the old ones, ``codes_given``.

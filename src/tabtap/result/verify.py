@@ -1,7 +1,5 @@
 """Whether a result is what its certificates say: everything recomputed that can be.
 
-Reads from: domain, loop, result.frames, result, traces, why.  Read by: cli.
-
 Hashes show that rows are those that were checked, evidence that bounds and decisions
 follow from the scores.  Whoever changes rows, hashes and scores together, so that they
 agree, is not found out: nothing here is signed.

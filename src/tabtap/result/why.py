@@ -1,8 +1,4 @@
-"""The verdict in one sentence, with its figures, for someone who was not there.
-
-Reads from: domain, loop, result.frames, result.yardstick.
-Read by: result.result, forgetting, verify.
-"""
+"""The verdict in one sentence, with its figures, for someone who was not there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What rows were scored by: its name, its meaning in words, and its upper end.
-
-Reads from: domain, table.  Read by: result.result, result.why, report.
-"""
+"""What rows were scored by: its name, its meaning in words, and its upper end."""
 
 from __future__ import annotations
 

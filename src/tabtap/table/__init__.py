@@ -1,6 +1,6 @@
 """Tables: read exactly, checked, described, split, measured and written back.
 
-Reads from: errors, rng.  Read by: everything above.  No torch here.
+No torch here.
 """
 
 from tabtap.table.describe import describe

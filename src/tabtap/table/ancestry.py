@@ -1,7 +1,4 @@
-"""Which real row each row descends from.
-
-Reads from: table.schema, table.table.  Read by: evaluate, gates, proposal.
-"""
+"""Which real row each row descends from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""numpy arrays as columns, and columns as an array of the same dtype.
-
-Reads from: errors.  Read by: containers.
-"""
+"""numpy arrays as columns, and columns as an array of the same dtype."""
 
 from __future__ import annotations
 

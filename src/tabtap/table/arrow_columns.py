@@ -1,7 +1,5 @@
 """pandas columns in Arrow memory, read and written without a detour through objects.
 
-Reads from: table.dtypes, table.pandas_dtypes, table.raw.  Read by: pandas_columns.
-
 Imported only when a frame has such a column: pyarrow is optional.
 """
 

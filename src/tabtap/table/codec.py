@@ -1,7 +1,4 @@
-"""Plain values to exact cells and back, once the kind of a column is known.
-
-Reads from: table.raw, table.grid, table.times, table.schema.  Read by: frame, targets.
-"""
+"""Plain values to exact cells and back, once the kind of a column is known."""
 
 from __future__ import annotations
 

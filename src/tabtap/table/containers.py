@@ -1,7 +1,5 @@
 """The containers a table may come in: opened column by column, packed the same way.
 
-Reads from: the column readers, table.schema, table.problems.  Read by: frame.
-
 polars is never imported unless the user's frame is a polars frame.
 """
 

@@ -1,7 +1,5 @@
 """Rows that are exact copies of each other, told from rows that are equal by chance.
 
-Reads from: table.schema, table.table.  Read by: api.choices.
-
 A copy on both sides of a split is an answer known beforehand.  But where there are few
 columns of few levels equal rows are natural, and are not one and the same thing.
 """

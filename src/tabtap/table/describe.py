@@ -1,7 +1,4 @@
-"""The schema as a text table, to be read by a person before anything runs.
-
-Reads from: table.codec, table.schema, table.table.  Read by: api, cli, examples.
-"""
+"""The schema as a text table, to be read by a person before anything runs."""
 
 from __future__ import annotations
 

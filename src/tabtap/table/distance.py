@@ -1,7 +1,5 @@
 """How far apart rows of mixed columns are, and the nearest row to each of many.
 
-Reads from: errors, table.scale, table.table.  Read by: gates, policy, compare.
-
 The distance is the root of the mean, over columns, of squared differences: a number
 counts in standard deviations of the real rows, a category 0 or 1, a missing value 1
 against any value and 0 against another missing one.  So a distance of 1 means the same

@@ -1,7 +1,5 @@
 """What the text of a dtype says: family, number format, time unit and time zone.
 
-Reads from: nothing.  Read by: schema and the modules that read and write columns.
-
 One vocabulary serves every container.  A frame's own dtype is written as numpy writes
 it (``int64``, ``datetime64[us, UTC]``); a capital letter is a pandas nullable dtype
 (``Int64``); ``object[int]`` is an object column whose cells are Python ints; a trailing

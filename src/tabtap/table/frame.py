@@ -1,7 +1,5 @@
 """Frames to tables and back: nothing is lost on the way, and nothing is guessed twice.
 
-Reads from: everything in ``tabtap.table``.  Read by: api, compare, cli.
-
 ``read_frame`` reports every problem it finds in one error.  ``write_frame`` restores
 container, column order, dtypes and every form of a missing value.
 """

@@ -1,7 +1,5 @@
 """The grid a column's numbers lie on: decimal places, or a base and a step.
 
-Reads from: table.dtypes.  Read by: codec, targets.
-
 A price with two decimals must stay one, and a date at midnight must stay a date.
 """
 

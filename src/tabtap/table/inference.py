@@ -1,8 +1,5 @@
 """Which kind a column is, by rules that a person can check and override.
 
-Reads from: table.raw, table.text_signs, table.problems.  Read by: frame, targets,
-lost_columns.
-
 Each rule has its reason beside it.  The first that applies wins; ``kinds=`` in
 ``read_frame`` wins over all of them.
 """

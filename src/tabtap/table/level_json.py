@@ -1,7 +1,5 @@
 """Single values as JSON and back, with their exact type.
 
-Reads from: errors.  Read by: schema_json.
-
 Strings, booleans, None and finite floats are what JSON says.  Everything else is an
 object with one key, the tag of its type, because 1, 1.0, True and numpy's 1 are four
 different labels.  Integers are tagged text: many JSON readers keep only 53 bits.

@@ -1,8 +1,5 @@
 """Columns that would be of use if they were not text: percentages, money, times.
 
-Reads from: table.dtypes, table.inference, table.problems, table.schema, table.table,
-table.text_signs.  Read by: api, cli, inspection.
-
 A cell like 12.5% that never comes back cannot be told from a name by its values alone:
 the column becomes an identifier, or a category of too many levels.  The run goes on
 without what it says, and its owner must hear of that.

@@ -1,7 +1,5 @@
 """Columns of Python objects: what the cells are, and the same cells back.
 
-Reads from: table.dtypes, table.raw, table.problems.  Read by: pandas_columns.
-
 An object column may hold anything.  One type per column is accepted; two types, or
 cells that are containers themselves, are refused with the row where they were seen.
 """

@@ -1,8 +1,4 @@
-"""The user's word on the kind of a column, checked against what the column holds.
-
-Reads from: table.inference, table.problems, table.raw, table.text_signs.
-Read by: frame.
-"""
+"""The user's word on the kind of a column, checked against what the column holds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """One pandas column to plain values and back, dtype by dtype.
 
-Reads from: the readers for objects and Arrow, table.times, table.raw.  Read by: frame.
-
 ``read_series`` and ``write_series`` are each other's inverse, bit for bit.  Only one
 case may change a dtype: a hole in a column whose dtype has no room for one.
 """

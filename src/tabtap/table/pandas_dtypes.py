@@ -1,7 +1,5 @@
 """pandas dtypes as text, and back.
 
-Reads from: table.dtypes.  Read by: pandas_columns, frame.
-
 The text must give back an equal dtype.  ``dtype_text`` checks that it does and returns
 None otherwise, so that an exotic dtype becomes a clear refusal, not a quiet change.
 """

@@ -1,7 +1,5 @@
 """One polars column to plain values and back, dtype by dtype.
 
-Reads from: table.dtypes, table.raw, table.problems.  Read by: containers.
-
 Imported only when the user's frame is a polars frame: polars is optional.
 """
 

@@ -1,7 +1,5 @@
 """The sentences for what can be wrong with a table, and how they are gathered.
 
-Reads from: errors.  Read by: the modules of ``tabtap.table`` that read frames.
-
 Code that meets a bad column raises ``RefusedColumn``; ``frame.py`` catches it, reads
 on, and reports everything at once.  Row numbers count from 0 whatever the index says.
 """

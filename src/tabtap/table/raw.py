@@ -1,7 +1,5 @@
 """A column as it was read: plain numpy values beside what was missing and how.
 
-Reads from: table.dtypes, table.schema.  Read by: the column readers, inference, codec.
-
 Readers for pandas, Arrow and polars all end here, so that kinds are inferred and cells
 are made in one place for every container.
 """

@@ -1,7 +1,5 @@
 """Numbers in standard deviations from their mean, column by column.
 
-Reads from: table.schema.  Read by: table.distance, diffusion, compare.
-
 Holes stay holes, a column without spread becomes 0, and numbers near the largest float
 do not overflow on the way.
 """

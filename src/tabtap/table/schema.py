@@ -1,7 +1,5 @@
 """What a table is made of: the kind, storage and exact form of every column.
 
-Reads from: table.dtypes.  Read by: the rest of ``tabtap.table`` and all above it.
-
 A schema describes values and never holds rows.  It is inferred in ``inference.py``,
 shown to the user before anything runs, and travels with every ``Table``.
 """

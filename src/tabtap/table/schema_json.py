@@ -1,7 +1,4 @@
-"""A schema as JSON and back: everything but the values of identifiers.
-
-Reads from: table.level_json, table.schema, errors.  Read by: diffusion, result.
-"""
+"""A schema as JSON and back: everything but the values of identifiers."""
 
 from __future__ import annotations
 

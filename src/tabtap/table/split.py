@@ -1,7 +1,5 @@
 """Rows dealt out: the paper's train, validation and test rows, and folds.
 
-Reads from: errors, table.schema.  Read by: loop, compare, study.
-
 Everything here is by row number and by condition (class code or target bin), so it
 neither sees nor copies a table.  Sizes are exact and no class that could be had is
 lost: a rare class is given its training row before the shares are rounded.

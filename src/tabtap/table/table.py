@@ -1,7 +1,5 @@
 """The table every stage works on: exact cells, holes, targets and origins.
 
-Reads from: table.schema.  Read by: everything above ``tabtap.table``.
-
 ``cells`` hold each value without loss (64-bit integers and nanosecond times do not
 survive a float).  ``numeric`` and ``categorical`` are the views that models read;
 ``redrawn`` is the only way back, and it touches nothing but the cells it is told to.

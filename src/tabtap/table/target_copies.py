@@ -1,7 +1,5 @@
 """Features that are the target once more: equal to it in every row.
 
-Reads from: table.schema, table.table.  Read by: frame, api.
-
 With such a feature there is nothing to predict, every learner is perfect already, and
 no row can be shown to help.  Columns that only tell the target are ``inspection``'s.
 """

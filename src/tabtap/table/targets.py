@@ -1,8 +1,5 @@
 """The target: which task it asks for, its classes, and the bins of a number.
 
-Reads from: table.raw, table.inference, table.codec, table.schema, table.text_signs.
-Read by: frame.
-
 The task is decided here, once.  Bins are what generation is conditioned on in
 regression; they follow the quantiles and survive any ties.
 """

@@ -1,8 +1,5 @@
 """What strings and names give away: identifiers, free text, numbers and dates.
 
-Reads from: nothing.  Read by: inference, lost_columns, targets,
-inspection.
-
 Numbers and times can be written in ways that nobody can read without guessing: is
 03/04/2020 in March or in April?  They are recognised, to be told, and never converted.
 """

@@ -1,7 +1,5 @@
 """Times as integers, and as the values a person knows them by.
 
-Reads from: table.dtypes.  Read by: codec, and the readers and writers of columns.
-
 A time is counted in the unit of its dtype from 1970 in UTC, so that time zones, clock
 changes and nanoseconds survive.  As a level of a category it is a pandas Timestamp or
 Timedelta of that unit, or a Python date.

@@ -1,7 +1,5 @@
 """Levels to tokens for a generator: few enough to learn, and always decodable.
 
-Reads from: table.schema.  Read by: diffusion.
-
 A column may have thousands of levels.  The frequent ones get a token each, the others
 share one rare token that decodes to a real rare level.  Arrays are as long as the
 number of levels, never levels times rows.

@@ -1,7 +1,4 @@
-"""The methods that are compared, each behind one interface.
-
-Reads from: its own modules.  Read by: compare, study, benchmarks.
-"""
+"""The methods that are compared, each behind one interface."""
 
 from tabtap.compare.methods.method import Method, MindsGroups, describe_method
 

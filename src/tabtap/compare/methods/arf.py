@@ -1,8 +1,5 @@
 """Adversarial random forests: leaves in which columns are independent of each other.
 
-Reads from: api.stopwatch, table.scale, compare.methods.forest, joint.
-Read by: compare.methods.catalogue.
-
 Watson, Blesch, Kapar and Wright, "Adversarial random forests for density estimation and
 generative modeling", AISTATS 2023.  Written from the paper; the defaults are those of
 its Python package.

@@ -1,7 +1,4 @@
-"""A run of the loop on rows that are a table already.
-
-Reads from: api, rng, table.  Read by: compare.methods.rungs, tap; benchmarks.
-"""
+"""A run of the loop on rows that are a table already."""
 
 from __future__ import annotations
 

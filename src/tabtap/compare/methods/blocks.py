@@ -1,7 +1,5 @@
 """Codes as one-hot blocks of one matrix, handled a width at a time.
 
-Reads from: table.  Read by: compare.methods.ctgan, tvae and tabddpm, and their parts.
-
 Blocks of one width lie next to each other, so that a softmax over a hundred columns is
 a handful of operations on views, without padding.
 """

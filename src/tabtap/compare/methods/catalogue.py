@@ -1,8 +1,5 @@
 """Every method by its name, in the order of the paper's tables.
 
-Reads from: errors; each method's module when it is asked for.
-Read by: compare, study, cli.
-
 A method is imported only when it is named, so that one whose packages are not
 installed stands in nobody's way.
 """

@@ -1,8 +1,5 @@
 """CTGAN: an adversarial generator of mixed columns that can be asked for a level.
 
-Reads from: errors, table, api.stopwatch, and ctgan_networks, ctgan_sampling, layers and
-mode_encoding of compare.methods.  Read by: compare.methods.
-
 Xu et al., "Modeling tabular data using conditional GAN", 2019; sizes and rates are
 those of the authors' package ``ctgan``.
 """

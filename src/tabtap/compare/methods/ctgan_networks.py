@@ -1,8 +1,5 @@
 """The two networks of CTGAN, and what one learns from the other.
 
-Reads from: compare.methods.blocks, layers and mode_encoding.  Read by:
-compare.methods.ctgan.
-
 Xu et al. 2019, section 4.4.  The critic judges ten rows at a time, which shows it when
 the generator always draws the same (PacGAN), and is kept smooth by a penalty on its
 slope (WGAN-GP).

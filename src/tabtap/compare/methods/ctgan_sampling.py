@@ -1,7 +1,5 @@
 """Training by sampling: which level CTGAN is asked for, and real rows that have it.
 
-Reads from: compare.methods.blocks.  Read by: compare.methods.ctgan.
-
 Xu et al. 2019, section 4.3.  A code column is chosen, each equally likely, then one of
 its levels by the logarithm of how often it is met, so that rare levels are trained on.
 Drawn rows are asked for levels as often as they are met.  (The authors' package keeps

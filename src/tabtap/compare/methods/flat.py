@@ -1,7 +1,5 @@
 """A table as two plain matrices, numbers and codes, and back.
 
-Reads from: table.  Read by: compare.methods.mode_encoding, compare.methods.tabddpm.
-
 What the rivals' papers leave open is decided here, once.  A missing category is a level
 of its own.  A number that is sometimes missing stands at its column's mean, and a code
 beside it says that it is not there.  Only levels that the training rows have are known.

@@ -1,7 +1,5 @@
 """The leaves of a forest as boxes with real rows in them.
 
-Reads from: table.schema.  Read by: compare.methods.arf.
-
 Leaves of all trees are numbered together.  A leaf with too few real rows is pruned: its
 rows go where the other side of the split above it sends them.
 """

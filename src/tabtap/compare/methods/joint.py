@@ -1,7 +1,5 @@
 """Rows with their target as one more column, and back.
 
-Reads from: table.  Read by: compare.methods.arf, spada, tabdiff.
-
 Most generators know nothing of labels: to them the target is a column like any other,
 drawn together with the rest of its row.
 """

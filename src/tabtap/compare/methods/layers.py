@@ -1,7 +1,5 @@
 """Layers whose randomness comes from a generator that is given.
 
-Reads from: nothing.  Read by: compare.methods.ctgan, tvae and tabddpm, and their parts.
-
 torch's own layers take their first weights and their dropout from the one generator of
 the process, which nobody here may touch.
 """

@@ -1,7 +1,5 @@
 """What a method of augmentation is: rows and a number in, synthetic rows out.
 
-Reads from: api.stopwatch, table.  Read by: compare.methods, compare.
-
 A method is a frozen dataclass; its fields are its settings, and they are what a record
 of a comparison says about it.  There is no base class.
 """

@@ -1,8 +1,4 @@
-"""A table as CTGAN and TVAE see it: places within modes, then one-hot blocks.
-
-Reads from: table, compare.methods.blocks, flat and modes.  Read by:
-compare.methods.ctgan, tvae.
-"""
+"""A table as CTGAN and TVAE see it: places within modes, then one-hot blocks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Mode-specific normalisation: a number as a mode and its place within that mode.
 
-Reads from: table.  Read by: compare.methods.mode_encoding.
-
 Xu et al., "Modeling tabular data using conditional GAN", 2019, section 4.2.  A mixture
 of at most ten Gaussians is fitted to each column.  A value becomes one of the modes,
 drawn by how likely each has produced it, and its distance from that mode's mean in

@@ -1,9 +1,5 @@
 """The rungs below the loop: rows drawn in one go from the backbone of all rows.
 
-Reads from: api, config, diffusion, domain, evaluate, gates, proposal, table,
-compare.controls, compare.methods.asking.
-Read by: compare.methods.catalogue, benchmarks.
-
 The mechanism ladder of section 4.2 with label-conditioned sampling as its first rung.
 Random and hard inpainting keep the anchor's target, as the paper has it.
 """

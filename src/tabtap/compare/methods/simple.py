@@ -1,8 +1,4 @@
-"""Methods that learn nothing: no rows, repeated rows, and rows between rows.
-
-Reads from: api.stopwatch, compare.controls, compare.smote.
-Read by: compare.methods.catalogue.
-"""
+"""Methods that learn nothing: no rows, repeated rows, and rows between rows."""
 
 from __future__ import annotations
 

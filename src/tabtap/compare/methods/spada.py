@@ -1,8 +1,5 @@
 """SPADA: columns drawn one after the other, each given only what it depends on.
 
-Reads from: api.stopwatch, errors, table, compare.methods.joint, spada_flow,
-spada_graph, spada_kernel.  Read by: compare.methods.catalogue.
-
 Yang, Zhang, Prenkaj and Kasneci, "Doubling your data in minutes: ultra-fast tabular
 data generation via LLM-induced dependency graphs", 2025.  Written from the paper.  The
 graph comes from the rows or from the user, where the original asks a language model.

@@ -1,7 +1,5 @@
 """Conditional normalising flows, one for each number, trained side by side.
 
-Reads from: compare.extras, table.schema.  Read by: compare.methods.spada.
-
 A flow turns a number into a standard normal one: it is moved and stretched, then bent
 by a monotonic rational-quadratic spline, all as a small network of the parents says.
 Weights of all networks are stacked, so that a step of all flows costs little more than

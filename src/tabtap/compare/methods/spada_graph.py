@@ -1,7 +1,5 @@
 """Which columns a column depends on: a sparse graph without cycles.
 
-Reads from: errors, table.  Read by: compare.methods.spada.
-
 SPADA asks a language model for the graph.  Here it is found in the rows, or given by
 the user.  Columns are put in order, the target first and then whatever depends most on
 one already placed; a column's parents are those before it that improve the BIC of a

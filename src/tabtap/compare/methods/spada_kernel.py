@@ -1,7 +1,5 @@
 """Draw the row of a table that a new row's cell is taken from, or drawn around.
 
-Reads from: table.schema.  Read by: compare.methods.spada.
-
 A real row counts the more, the nearer its parents are to the new row's: by a Gaussian
 kernel in their numbers, and by whether their categories are the same.
 """

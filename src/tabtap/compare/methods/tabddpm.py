@@ -1,8 +1,5 @@
 """TabDDPM: diffusion of quantile-normal numbers and of codes, given the class.
 
-Reads from: table, api.stopwatch, and blocks, flat, layers, tabddpm_network and
-tabddpm_noise of compare.methods.  Read by: compare.methods.
-
 Kotelnikov et al., "TabDDPM: modelling tabular data with diffusion models", 2023.  Sizes
 and rates are those of the authors' example configuration.  The loss is that of their
 code: the codes' part is summed over the steps, the numbers' part averaged.  As in the

@@ -1,7 +1,5 @@
 """The network of TabDDPM: a perceptron that is told the time and the class.
 
-Reads from: compare.methods.layers.  Read by: compare.methods.tabddpm.
-
 Kotelnikov et al. 2023, section 3 and figure 1.
 """
 

@@ -1,7 +1,5 @@
 """The two noise processes of TabDDPM: Gaussian for numbers, multinomial for codes.
 
-Reads from: compare.methods.blocks.  Read by: compare.methods.tabddpm.
-
 Kotelnikov et al., "TabDDPM: modelling tabular data with diffusion models", 2023,
 section 3.  Both processes share the cosine schedule of Nichol and Dhariwal 2021.  A
 code keeps its level with probability alpha, and otherwise gets any level alike

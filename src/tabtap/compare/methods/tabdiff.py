@@ -1,8 +1,5 @@
 """TabDiff: our diffusion with the label as one more column, rows drawn at large.
 
-Reads from: api.stopwatch, config, diffusion, compare.methods.joint.
-Read by: compare.methods.catalogue.
-
 Shi et al., "TabDiff: a mixed-type diffusion model for tabular data generation", ICLR
 2025.
 """

@@ -1,8 +1,4 @@
-"""TAP: a whole run of ours, as one method among others.
-
-Reads from: api, evaluate.referee, loop, table, compare.methods.asking.
-Read by: compare.methods.catalogue.
-"""
+"""TAP: a whole run of ours, as one method among others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """TVAE: a variational autoencoder of mixed columns.
 
-Reads from: table, api.stopwatch, compare.methods.blocks, layers and mode_encoding.
-Read by: compare.methods.
-
 Xu et al., "Modeling tabular data using conditional GAN", 2019, section 4.4.  Sizes and
 rates are those of the authors' package ``ctgan``; so is that a drawn row takes the
 likeliest level of each column, and the noise of the numbers only.
