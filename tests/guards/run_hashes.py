@@ -16,13 +16,15 @@ import tempfile
 import warnings
 from pathlib import Path
 
+import polars
+
 import tabtap
 from tabtap.datasets import load_penguins
 
 BUDGET = 40
 
 
-def birds(n_rows: int = 60):  # noqa: ANN201
+def birds(n_rows: int = 60):
     return load_penguins().dropna(subset=["sex"]).sample(n_rows, random_state=1)
 
 
@@ -42,18 +44,24 @@ def digest(result: tabtap.AugmentResult) -> str:
 def comparison() -> str:
     """Hash what the comparison of three methods says, its times left out."""
     with tempfile.TemporaryDirectory() as folder:
-        source, out = Path(folder, "birds.csv"), Path(folder, "out.json")
+        source = Path(folder, "birds.csv")
         birds().to_csv(source, index=False)
         command = [sys.executable, "-m", "tabtap", "compare", str(source)]
-        options = "--target sex --methods Copies,Jitter,SMOTE --json --jobs 1".split()
-        done = subprocess.run(  # noqa: S603
+        options = [
+            "--target=sex",
+            "--methods=Copies,Jitter,SMOTE",
+            "--json",
+            "--jobs=1",
+        ]
+        done = subprocess.run(
             [*command, *options], capture_output=True, text=True, check=False
         )
         told = json.loads(done.stdout)
-    return hashlib.sha256(json.dumps(strip_times(told), sort_keys=True).encode()).hexdigest()[:16]
+    text = json.dumps(strip_times(told), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def strip_times(told):  # noqa: ANN001, ANN201
+def strip_times(told):
     """Leave out whatever depends on the clock."""
     if isinstance(told, dict):
         kept = {k: v for k, v in told.items() if "second" not in k and "time" not in k}
@@ -79,17 +87,16 @@ def main() -> None:
         for seed in range(3)
     }
     weights = birds().dropna(subset=["body_mass_g"])
+    fast["random_state"] = 0
     hashes["numbers"] = digest(
-        tabtap.augment(weights, "body_mass_g", task="regression", random_state=0, **fast)
+        tabtap.augment(weights, "body_mass_g", task="regression", **fast)
     )
-    import polars
-
     hashes["polars"] = digest(
-        tabtap.augment(polars.from_pandas(birds(40)), "sex", random_state=0, **fast)
+        tabtap.augment(polars.from_pandas(birds(40)), "sex", **fast)
     )
     hashes["resumed"] = resumed()
     hashes["comparison"] = comparison()
-    print(json.dumps(hashes, indent=1))
+    print(json.dumps(hashes, indent=1))  # noqa: T201
 
 
 if __name__ == "__main__":
