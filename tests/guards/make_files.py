@@ -5,6 +5,7 @@ moved: that files of before can still be read is what they are for.
 """
 
 import contextlib
+import json
 import sys
 from pathlib import Path
 
@@ -143,6 +144,28 @@ def augment(frame, target, **settings):
     return tabtap.augment(frame, target, budget=8, **told, **settings)
 
 
+def facts(result):
+    """Return what must be the same of a result that is read by later code."""
+    return {
+        "verdict": result.verdict,
+        "why": result.why,
+        "stop": result.stop.name,
+        "n_real": len(result.real),
+        "real_sha256": result.real_sha256,
+        "parents": result.parent_indices.tolist(),
+        "groups": np.asarray(result.groups).tolist(),
+        "synthetic": result.synthetic.to_csv(lineterminator="\n").splitlines(),
+        "augmented": [len(part) for part in result.augmented()],
+        "provenance": result.provenance.astype(str).to_dict("records"),
+        "certificates": json.loads(result.certificates_json()),
+        "refused": dict(result.waterfall.refused),
+        "settings": result.about.settings,
+        "rules": list(result.about.rules),
+        "versions": dict(result.about.versions),
+        "left_after_forgetting_row_12": len(result.forget(12).synthetic),
+    }
+
+
 def leave_a_run(folder):
     """Leave a run behind in a folder, as Ctrl-C after its first window does."""
     from tabtap.errors import RunInterrupted
@@ -192,8 +215,14 @@ def main(folder):
     tabtap_main(["inspect", table, "-t", "outcome", "-o", str(schema), "--force"])
 
     rules = ["2500 <= body_mass_g <= 6500"]
-    augment(penguins(), "sex", rules=rules).save(folder / "penguins.tap")
-    augment(patients(), "cost", groups="clinic").save(folder / "patients.tap")
+    results = {
+        "penguins": augment(penguins(), "sex", rules=rules),
+        "patients": augment(patients(), "cost", groups="clinic"),
+    }
+    for name, result in results.items():
+        result.save(folder / f"{name}.tap")
+        text = json.dumps(facts(result), indent=1, ensure_ascii=False)
+        (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
     config = DiffusionConfig(n_steps=25, n_sample_steps=4, width=8, depth=1)
     birds = read_frame(penguins(), "sex")
