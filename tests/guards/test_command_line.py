@@ -1,8 +1,9 @@
 """What the command says of itself, and how it ends, are as they were recorded.
 
 ``python tests/guards/test_command_line.py`` records the help of every command anew.
-Frames, line breaks and the marks of types, which differ among releases of typer and
-rich, are no part of the comparison.
+Frames, line breaks and the marks of types are no part of the comparison.  Releases of
+typer put other words beside arguments, so on others than the one of the records only
+the options are compared.
 """
 
 import re
@@ -18,6 +19,7 @@ HELP = HERE / "help"
 FILES = HERE / "files"
 GOOD, RULES = FILES / "quirks.csv", FILES / "rules.toml"
 DONE, BAD_INPUT, NO = 0, 2, 3
+TYPER_OF_THE_RECORDS = "0.29."
 PLAIN = {"COLUMNS": "80", "TERMINAL_WIDTH": "80", "NO_COLOR": "1", "TERM": "dumb"}
 
 
@@ -39,6 +41,10 @@ def words(text):
     # Long choices are broken over lines, beside other words; the help names them too.
     text = re.sub(r"<[^<>\s]*>|<\S*\||[^\s|]+(?:\|[^\s|]+)*>", " ", text)
     return [word.strip("{}") for word in text.split() if word != "*"]
+
+
+def options(text):
+    return set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", " ".join(words(text))))
 
 
 def spelled(arguments):
@@ -72,7 +78,9 @@ def test_a_command_says_of_itself_what_was_recorded(told, path):
     code, out, err = told(*path, "--help")
 
     assert (code, err) == (DONE, "")
-    assert words(out) == words(recorded)
+    assert options(out) == options(recorded)
+    if typer.__version__.startswith(TYPER_OF_THE_RECORDS):
+        assert words(out) == words(recorded)
 
 
 @pytest.mark.parametrize(
