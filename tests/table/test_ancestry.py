@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tabtap.table.ancestry import ancestor_rows
+from tabtap.table.table import ancestor_rows
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabtap.table import read_frame
-from tabtap.table.copies import CHANCE, copy_groups
+from tabtap.table.suspects import CHANCE, copy_groups
 
 
 def measured(n_rows, rng=0):

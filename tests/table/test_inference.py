@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tabtap.table import Kind, read_frame
-from tabtap.table.text_signs import names_an_identifier
+from tabtap.table.kinds import names_an_identifier
 
 RNG = np.random.default_rng(0)
 WORDS = [f"word{i}" for i in range(60)]

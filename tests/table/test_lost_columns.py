@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 from tabtap.table import read_frame
-from tabtap.table.lost_columns import lost_columns
+from tabtap.table.suspects import lost_columns
 
 RATES = [f"{i}.5%" for i in range(40)]
 

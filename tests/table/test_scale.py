@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tabtap.table.scale import NumberScale
+from tabtap.table.table import NumberScale
 
 
 def test_numbers_are_measured_in_deviations_of_the_fitted_rows():

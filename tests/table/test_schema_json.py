@@ -8,7 +8,7 @@ import pytest
 
 from tabtap.errors import FileFormatError, UserInputError
 from tabtap.table import read_frame, schema_from_json, schema_to_json, write_frame
-from tabtap.table.level_json import level_from_json, level_to_json
+from tabtap.table.saved_schema import level_from_json, level_to_json
 
 
 def through_json(saved):

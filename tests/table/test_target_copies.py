@@ -4,7 +4,7 @@ import pytest
 
 from tabtap.errors import BadTableError
 from tabtap.table import read_frame
-from tabtap.table.target_copies import target_copies
+from tabtap.table.suspects import target_copies
 
 CODES = [0, 1, 2, 1] * 5
 WORDS = ["no", "yes", "maybe", "yes"] * 5

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tabtap.table.text_signs import read_writing
+from tabtap.table.kinds import read_writing
 
 EURO, NARROW_BLANK = "\u20ac", "\u202f"
 

@@ -22,8 +22,8 @@ from tabtap.evaluate.estimator import EstimatorEvaluator
 from tabtap.evaluate.metric import Metric, metric_of
 from tabtap.evaluate.panel import PANEL, PanelEvaluator, panel_learners
 from tabtap.gates import Rules
-from tabtap.table.copies import copy_groups
 from tabtap.table.schema import IntArray, Task
+from tabtap.table.suspects import copy_groups
 from tabtap.table.table import Table
 
 

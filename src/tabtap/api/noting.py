@@ -11,9 +11,8 @@ from tabtap.errors import (
     EvaluatorFallbackWarning,
     TargetCopyWarning,
 )
-from tabtap.table.lost_columns import lost_columns
+from tabtap.table.suspects import lost_columns, target_copies
 from tabtap.table.table import Table
-from tabtap.table.target_copies import target_copies
 
 _Made = TypeVar("_Made")
 _CALLER = 3  # of whoever asked for the notes

@@ -122,7 +122,7 @@ def compare(  # noqa: PLR0913  one option for each thing that can be said
 
 def _lost(contest: Contest, reading: Reading) -> list[str]:
     """Return a sentence for each column that is not learned as what it is."""
-    from tabtap.table.lost_columns import lost_columns
+    from tabtap.table.suspects import lost_columns
 
     named = {*reading.kinds, reading.groups}
     return [str(lost) for lost in lost_columns(contest.table, named)]

@@ -12,10 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from tabtap.errors import UserInputError
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import IntArray
 from tabtap.table.split import allot
-from tabtap.table.table import NO_ROW, Table
+from tabtap.table.table import NO_ROW, NumberScale, Table
 
 
 def even_rows(train: Table, n: int, rng: np.random.Generator) -> IntArray:

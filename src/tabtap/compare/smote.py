@@ -25,10 +25,9 @@ from tabtap.evaluate.encoding import (
     levels_of,
     numbers_of,
 )
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import CodeArray, FloatArray, IntArray
 from tabtap.table.split import allot
-from tabtap.table.table import NO_ROW, Table, concat
+from tabtap.table.table import NO_ROW, NumberScale, Table, concat
 
 N_NEIGHBORS = 5
 """Neighbours SMOTE interpolates towards, where a class has so many."""

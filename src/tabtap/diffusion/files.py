@@ -23,9 +23,9 @@ from tabtap.diffusion.groups import PatternGroup, SingleGroup, TokenGroup
 from tabtap.diffusion.scaling import Scaling
 from tabtap.diffusion.train import TrainingRecord
 from tabtap.errors import FileFormatError, UserInputError
-from tabtap.table.scale import NumberScale
+from tabtap.table.saved_schema import schema_from_json, schema_to_json
 from tabtap.table.schema import Schema
-from tabtap.table.schema_json import schema_from_json, schema_to_json
+from tabtap.table.table import NumberScale
 from tabtap.table.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

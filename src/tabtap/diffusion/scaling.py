@@ -17,8 +17,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from tabtap.config import DiffusionConfig
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import BoolArray, CodeArray, FloatArray
+from tabtap.table.table import NumberScale
 
 _SKEWED = 2.0
 """A column is skewed when its deviation is so many times what its quartiles suggest."""

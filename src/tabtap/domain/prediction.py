@@ -15,9 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from tabtap.errors import UserInputError
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import FloatArray, IntArray
-from tabtap.table.table import Table
+from tabtap.table.table import NumberScale, Table
 
 MIN_PROBABILITY = 1e-6
 """Smaller probabilities count as this much, so that a surprise costs 13.8 nats at most.

@@ -25,9 +25,8 @@ from tabtap.domain import (
 from tabtap.evaluate.asking import ask
 from tabtap.evaluate.focus import hardest_rows
 from tabtap.stages import Evaluator
-from tabtap.table.ancestry import ancestor_rows
 from tabtap.table.schema import FloatArray
-from tabtap.table.table import NO_ROW, Table, concat
+from tabtap.table.table import NO_ROW, Table, ancestor_rows, concat
 
 
 @dataclass(frozen=True, slots=True, eq=False)

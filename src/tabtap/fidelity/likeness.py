@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabtap.table.distance import DistanceScale, nearest, typical_gap
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
-from tabtap.table.table import Table
+from tabtap.table.table import NumberScale, Table
 
 N_BINS = 10
 """Quantile bins that stand for a number when it is paired with a category."""

@@ -13,9 +13,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold
 
 from tabtap.table.distance import DistanceScale, nearest
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import FloatArray, IntArray
-from tabtap.table.table import Table, concat
+from tabtap.table.table import NumberScale, Table, concat
 
 N_FOLDS = 4
 N_TREES = 40

@@ -17,9 +17,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tabtap.table.codec import decode
-from tabtap.table.dtypes import PER_DAY, family, number_name, time_unit, time_zone
-from tabtap.table.schema import BoolArray, Column, IntArray
+from tabtap.table.cells import decode
+from tabtap.table.schema import (
+    PER_DAY,
+    BoolArray,
+    Column,
+    IntArray,
+    family,
+    number_name,
+    time_unit,
+    time_zone,
+)
 from tabtap.table.table import Table
 
 

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabtap.domain import GateContext
-from tabtap.table.ancestry import ancestor_rows
 from tabtap.table.schema import BoolArray, Column, FloatArray, Kind
-from tabtap.table.table import NO_ROW, Table
+from tabtap.table.table import NO_ROW, Table, ancestor_rows
 
 Ends = tuple[NDArray[Any], NDArray[Any]]
 

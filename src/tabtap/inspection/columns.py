@@ -8,10 +8,10 @@ from collections.abc import Container, Hashable, Mapping
 import numpy as np
 
 from tabtap.inspection.remarks import Remark, rows, share
-from tabtap.table.lost_columns import LostColumn, lost_columns
+from tabtap.table.kinds import names_an_identifier
 from tabtap.table.schema import Column, IntArray, Kind
+from tabtap.table.suspects import LostColumn, lost_columns
 from tabtap.table.table import Table
-from tabtap.table.text_signs import names_an_identifier
 
 MANY_HOLES = 0.5
 """Share of missing cells from which a column is remarked on."""

@@ -12,9 +12,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from tabtap.domain import Lineages
-from tabtap.table.ancestry import ancestor_rows
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
-from tabtap.table.table import NO_ROW, Table, concat
+from tabtap.table.table import NO_ROW, Table, ancestor_rows, concat
 
 
 @dataclass(frozen=True, slots=True, eq=False)

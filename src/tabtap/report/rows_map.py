@@ -28,9 +28,8 @@ from tabtap.report.drawing import (
 from tabtap.report.wording import count, name, percent
 from tabtap.result import AugmentResult
 from tabtap.result.frames import condition_names
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
-from tabtap.table.table import Table
+from tabtap.table.table import NumberScale, Table
 
 MAX_PANELS = 8
 MAX_POINTS = 240

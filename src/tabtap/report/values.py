@@ -18,10 +18,18 @@ from tabtap.fidelity.relations import TARGET
 from tabtap.report import wording
 from tabtap.report.drawing import clean
 from tabtap.report.wording import MINUS, THIN
-from tabtap.table.dtypes import PER_DAY, number_name, time_unit, time_zone
-from tabtap.table.schema import Column, FloatArray, IntArray, Kind
+from tabtap.table.cells import as_datetime_index
+from tabtap.table.schema import (
+    PER_DAY,
+    Column,
+    FloatArray,
+    IntArray,
+    Kind,
+    number_name,
+    time_unit,
+    time_zone,
+)
 from tabtap.table.table import Table
-from tabtap.table.times import as_datetime_index
 
 _POWERS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _UNITS = (("days", 1), ("hours", 24), ("minutes", 1440), ("seconds", 86400))

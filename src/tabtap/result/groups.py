@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tabtap.table.level_json import level_from_json, level_to_json
+from tabtap.table.saved_schema import level_from_json, level_to_json
 from tabtap.table.schema import IntArray
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from tabtap.errors import UserInputError
-from tabtap.table.level_json import level_from_json, level_to_json
-from tabtap.table.pandas_dtypes import dtype_from_text, dtype_text
+from tabtap.table.pandas_columns import dtype_from_text, dtype_text
+from tabtap.table.saved_schema import level_from_json, level_to_json
 
 
 def continued(index: pd.Index, n_new: int) -> pd.Index:

@@ -10,9 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tabtap.table.level_json import level_from_json, level_to_json
+from tabtap.table.saved_schema import (
+    level_from_json,
+    level_to_json,
+    schema_from_json,
+    schema_to_json,
+)
 from tabtap.table.schema import Kind, Schema
-from tabtap.table.schema_json import schema_from_json, schema_to_json
 
 
 def whole_schema_to_json(schema: Schema) -> dict[str, Any]:

@@ -16,10 +16,17 @@ from numpy.typing import NDArray
 
 from tabtap.domain import StepRecord
 from tabtap.result.frames import NO_TARGET
-from tabtap.table.dtypes import family
-from tabtap.table.schema import BoolArray, Column, IntArray, Kind, Schema, Target
+from tabtap.table.cells import times_from_counts
+from tabtap.table.schema import (
+    BoolArray,
+    Column,
+    IntArray,
+    Kind,
+    Schema,
+    Target,
+    family,
+)
 from tabtap.table.table import Table, concat
-from tabtap.table.times import times_from_counts
 
 TARGET = "target"
 """Stands for the target where features go by their place."""

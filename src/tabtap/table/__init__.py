@@ -6,8 +6,8 @@ No torch here.
 from tabtap.table.describe import describe
 from tabtap.table.frame import read_frame, write_frame, write_target
 from tabtap.table.problems import MIN_ROWS
+from tabtap.table.saved_schema import schema_from_json, schema_to_json
 from tabtap.table.schema import Column, FrameForm, Kind, Schema, Target
-from tabtap.table.schema_json import schema_from_json, schema_to_json
 from tabtap.table.table import Table, concat
 from tabtap.table.vocabulary import Vocabulary
 

@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tabtap.table.codec import decode
-from tabtap.table.dtypes import PER_DAY, family, time_unit
-from tabtap.table.schema import Column, Kind, Schema, Target
+from tabtap.table.cells import decode, times_from_counts
+from tabtap.table.schema import PER_DAY, Column, Kind, Schema, Target, family, time_unit
 from tabtap.table.table import Table
-from tabtap.table.times import times_from_counts
 
 WIDTH = 80
 _WIDTHS = (17, 11, 25, 7, 16)

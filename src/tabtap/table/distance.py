@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabtap.errors import UserInputError
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import CodeArray, FloatArray, IntArray
-from tabtap.table.table import NO_ROW, Table
+from tabtap.table.table import NO_ROW, NumberScale, Table
 
 CHUNK_BYTES = 2**25
 """Memory that one block of distances may take; small blocks stay in cache."""

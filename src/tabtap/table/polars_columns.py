@@ -12,10 +12,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tabtap.table.dtypes import family, number_name, time_unit, time_zone
+from tabtap.table.cells import RawColumn, code_values, marker_masks, rank_markers
 from tabtap.table.problems import unsupported
-from tabtap.table.raw import RawColumn, code_values, marker_masks, rank_markers
-from tabtap.table.schema import BoolArray, Column
+from tabtap.table.schema import (
+    BoolArray,
+    Column,
+    family,
+    number_name,
+    time_unit,
+    time_zone,
+)
 
 _PLAIN: dict[Any, str] = {
     pl.Int8: "int8",

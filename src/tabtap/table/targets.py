@@ -12,17 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabtap.errors import bad_setting
-from tabtap.table.codec import encode
-from tabtap.table.inference import (
+from tabtap.table.cells import RawColumn, encode
+from tabtap.table.kinds import (
     MIN_ROWS_PER_VALUE,
     are_few_texts,
     check_values,
     is_few_valued,
+    read_writing,
 )
 from tabtap.table.problems import MIN_ROWS, call, refuse, shown
-from tabtap.table.raw import RawColumn
 from tabtap.table.schema import FloatArray, Kind, Target, Task
-from tabtap.table.text_signs import read_writing
 
 TaskChoice = Literal["auto", "classification", "regression"]
 N_BINS = 7

@@ -17,9 +17,8 @@ from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.forest import Leaves, features_of, holed
 from tabtap.compare.methods.joint import joined, parted, whole_rows
 from tabtap.errors import bad_setting
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
-from tabtap.table.table import Table
+from tabtap.table.table import NumberScale, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

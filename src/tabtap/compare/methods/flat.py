@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import FloatArray, IntArray, Schema
-from tabtap.table.table import Table, blank
+from tabtap.table.table import NumberScale, Table, blank
 
 
 class FlatRows(NamedTuple):

@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
 
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import FloatArray, IntArray
+from tabtap.table.table import NumberScale
 
 MAX_MODES = 10
 LEAST_WEIGHT = 0.005

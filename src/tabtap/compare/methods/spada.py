@@ -24,9 +24,8 @@ from tabtap.compare.methods.spada_graph import (
 )
 from tabtap.compare.methods.spada_kernel import Kernel
 from tabtap.errors import bad_setting
-from tabtap.table.scale import NumberScale
 from tabtap.table.schema import BoolArray, FloatArray, Schema
-from tabtap.table.table import Table
+from tabtap.table.table import NumberScale, Table
 
 _MOST_LEVELS = 16
 """Levels of a parent that a flow tells apart."""
