@@ -24,7 +24,7 @@ from tabtap.config import DiffusionConfig
 from tabtap.diffusion import BackboneStack, load_stack
 
 # Its two public callers fit either the folds or the whole table, never both at once.
-from tabtap.diffusion.fit import _fit
+from tabtap.diffusion.backbone import _fit
 from tabtap.domain import Lineages
 from tabtap.domain.lineages import WHOLE
 from tabtap.table import Table

@@ -2,9 +2,8 @@ import pytest
 import torch
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.encoding import Layout
-from tabtap.diffusion.schedule import Level
+from tabtap.diffusion.network import Denoiser, Level
 
 N_MEMBERS, N_ROWS = 2, 16
 LAYOUT = Layout(3, (4, 2), 0, 5)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tabtap.diffusion import draw as module
+from tabtap.diffusion import sample as module
 
 
 def test_rows_drawn_in_small_chunks_are_the_same(backbone, mixed, content, monkeypatch):

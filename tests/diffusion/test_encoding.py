@@ -3,8 +3,7 @@ import pandas as pd
 import pytest
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.encoding import fit_encodings
-from tabtap.diffusion.groups import PatternGroup, SingleGroup
+from tabtap.diffusion.encoding import PatternGroup, SingleGroup, fit_encodings
 from tabtap.table import read_frame
 
 

@@ -7,7 +7,7 @@ import pytest
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import fit_backbone
 from tabtap.diffusion.encoding import fit_encodings
-from tabtap.diffusion.given_targets import first_targets, move_targets
+from tabtap.diffusion.sample import first_targets, move_targets
 from tabtap.table import read_frame
 
 

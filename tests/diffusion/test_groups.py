@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tabtap.diffusion.groups import (
+from tabtap.diffusion.encoding import (
     PatternGroup,
     SingleGroup,
     flag_groups,

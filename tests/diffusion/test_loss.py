@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.encoding import Layout
-from tabtap.diffusion.loss import training_loss
-from tabtap.diffusion.rows import Batch
+from tabtap.diffusion.network import Denoiser
+from tabtap.diffusion.train import Batch, training_loss
 
 
 class Known(Denoiser):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tabtap.diffusion.noise import draw_row_noise
+from tabtap.diffusion.sample import draw_row_noise
 
 SEEDS = np.array([3, 2**64 - 1, 0], dtype=np.uint64)
 

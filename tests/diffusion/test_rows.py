@@ -4,7 +4,7 @@ import torch
 
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion.encoding import Cells
-from tabtap.diffusion.rows import MemberRows, stack_batches
+from tabtap.diffusion.train import MemberRows, stack_batches
 
 CPU = torch.device("cpu")
 

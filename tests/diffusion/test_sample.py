@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.encoding import Layout
+from tabtap.diffusion.network import Denoiser
 from tabtap.diffusion.sample import Job, Sampler
 
 N_ROWS = 4000

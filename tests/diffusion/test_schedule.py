@@ -5,8 +5,12 @@ import torch
 
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion.encoding import Layout
-from tabtap.diffusion.schedule import FixedSchedule, LearnedSchedule, make_schedule
-from tabtap.diffusion.weights import WeightPlan
+from tabtap.diffusion.network import (
+    FixedSchedule,
+    LearnedSchedule,
+    WeightPlan,
+    make_schedule,
+)
 
 LAYOUT = Layout(3, (4, 2, 5), 0, 2)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tabtap.diffusion.smoothing import bandwidth_for, fit_smoothing
+from tabtap.diffusion.scaling import bandwidth_for, fit_smoothing
 
 
 def test_the_bandwidth_falls_with_the_rows_and_ends_at_nothing():

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from tabtap.diffusion import DiffusionConfig, fit_backbone
-from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.encoding import fit_encodings
+from tabtap.diffusion.network import Denoiser
 from tabtap.diffusion.train import steps_for, train
 from tabtap.errors import TapError, TrainingRestartWarning
 from tabtap.table import read_frame

@@ -1,6 +1,6 @@
 import torch
 
-from tabtap.diffusion.weights import WeightPlan, linear, linear_shapes
+from tabtap.diffusion.network import WeightPlan, linear, linear_shapes
 
 PLAN = WeightPlan(
     {

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tabtap.diffusion import DiffusionConfig, fit_backbone
-from tabtap.diffusion.denoiser import Denoiser
+from tabtap.diffusion.network import Denoiser
 from tabtap.table import read_frame
 
 REDRAWN, KEPT = 0, 1

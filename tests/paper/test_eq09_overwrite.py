@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.encoding import Layout
+from tabtap.diffusion.network import Denoiser
 from tabtap.diffusion.sample import Job, Sampler
 
 N_ROWS, N_NUMBERS, N_STEPS = 16, 3, 7

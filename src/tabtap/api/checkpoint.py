@@ -16,7 +16,7 @@ from typing import cast
 from tabtap.api.wiring import Request, fit_stack, fresh_start
 from tabtap.archive import Archive
 from tabtap.diffusion import BackboneStack
-from tabtap.diffusion.loading import load_stack
+from tabtap.diffusion.backbone import load_stack
 from tabtap.diffusion.train import TrainingObserver
 from tabtap.domain import Lineages
 from tabtap.gates.rule_forms import Rule

@@ -4,9 +4,14 @@ Torch lives here.
 """
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.backbone import Backbone, BackboneStack
-from tabtap.diffusion.fit import fit_backbone, fit_fold_backbones
-from tabtap.diffusion.loading import load_backbone, load_stack
+from tabtap.diffusion.backbone import (
+    Backbone,
+    BackboneStack,
+    fit_backbone,
+    fit_fold_backbones,
+    load_backbone,
+    load_stack,
+)
 from tabtap.diffusion.train import TrainingObserver, TrainingProgress, TrainingRecord
 
 __all__ = [

@@ -17,9 +17,14 @@ from torch import Tensor
 
 from tabtap.archive import Archive, damaged, read_archive, write_archive
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.denoiser import Denoiser
-from tabtap.diffusion.encoding import Encoding, Layout
-from tabtap.diffusion.groups import PatternGroup, SingleGroup, TokenGroup
+from tabtap.diffusion.encoding import (
+    Encoding,
+    Layout,
+    PatternGroup,
+    SingleGroup,
+    TokenGroup,
+)
+from tabtap.diffusion.network import Denoiser
 from tabtap.diffusion.scaling import Scaling
 from tabtap.diffusion.train import TrainingRecord
 from tabtap.errors import FileFormatError, UserInputError

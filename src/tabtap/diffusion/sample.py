@@ -8,15 +8,21 @@ is already there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.denoiser import Denoiser
-from tabtap.diffusion.schedule import Level
+from tabtap.diffusion.encoding import Encoding, Layout, numbers_of
+from tabtap.diffusion.network import Denoiser, Level
+from tabtap.diffusion.scaling import fold_into
+from tabtap.table.schema import BoolArray, FloatArray, IntArray
+from tabtap.table.table import Table, concat
 
 _MOST_CHURN = 2**0.5 - 1
 """The largest share of fresh noise that EDM allows in one step."""
@@ -155,3 +161,263 @@ class Sampler:
 def _last_true(allowed: Tensor) -> Tensor:
     width = allowed.shape[-1]
     return width - 1 - allowed.flip(-1).int().argmax(-1)
+
+
+# ---- Random numbers for sampling: every row has a stream of its own.
+#
+# So a row's result depends on its own seed, never on the batch it happens to be in.
+
+
+SeedArray = NDArray[np.uint64]
+
+
+class RowNoise(NamedTuple):
+    """What the reverse process needs of chance, for some rows."""
+
+    fresh: NDArray[np.float32]
+    """Shape (n_rows, n_steps + 1, n_numbers): the start, then one for each step."""
+
+    overwriting: NDArray[np.float32]
+    """The same shape, for kept numbers; no rows unless they are overwritten."""
+
+    order: NDArray[np.float32]
+    """Shape (n_rows, n_groups): when tokens are uncovered."""
+
+    pick: NDArray[np.float32]
+    """Which token is drawn."""
+
+    rare: NDArray[np.float64]
+    """Which rare level a rare token becomes."""
+
+
+def draw_row_noise(
+    seeds: SeedArray, n_steps: int, n_numbers: int, n_groups: int, *, overwrite: bool
+) -> RowNoise:
+    """Draw every row's noise from the row's own seed."""
+    shape = (len(seeds), n_steps + 1, n_numbers)
+    fresh = np.empty(shape, dtype=np.float32)
+    overwriting = np.empty(shape if overwrite else (0, 0, 0), dtype=np.float32)
+    uniform = np.empty((3, len(seeds), n_groups))
+    for row, seed in enumerate(seeds):
+        rng = np.random.Generator(np.random.Philox(key=int(seed)))
+        uniform[:, row] = rng.random((3, n_groups))
+        rng.standard_normal(out=fresh[row], dtype=np.float32)
+        if overwrite:
+            rng.standard_normal(out=overwriting[row], dtype=np.float32)
+    order, pick = uniform[:2].astype(np.float32)
+    return RowNoise(fresh, overwriting, order, pick, uniform[2])
+
+
+# ---- From tables and masks to one batch for the sampler, and back to tables.
+
+
+_BLOCK = 16
+"""Rows are padded to a multiple of this: a matrix product of fewer than four rows
+rounds in its own way, and a row's result must not depend on its company."""
+
+_CHUNK_CELLS = 2**22
+"""Most cells of noise held at once; bounds the memory of large draws."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What one member is asked to draw."""
+
+    encoding: Encoding
+    anchors: Table
+    regenerate: BoolArray
+    seeds: SeedArray
+
+    holes: bool
+    """Whether missing values may be drawn."""
+
+    target: bool
+    """Whether a regression target is drawn too."""
+
+    def part(self, rows: slice) -> Request:
+        """Return the request for some of the rows."""
+        numbers = np.arange(len(self.anchors))[rows]
+        return replace(
+            self,
+            anchors=self.anchors.take(numbers),
+            regenerate=self.regenerate[rows],
+            seeds=self.seeds[rows],
+        )
+
+    def with_given_target(self, noise: RowNoise) -> Request:
+        """Return the request with targets drawn where the network is given them."""
+        if not (self.target and self.encoding.target_is_given):
+            return self
+        # The number of a given target starts from no noise of its own.
+        start = noise.fresh[:, 0, -1].astype(np.float64)
+        moved = move_targets(self.encoding, self.anchors, start)
+        return replace(self, anchors=moved, target=False)
+
+
+def draw(
+    denoiser: Denoiser,
+    weights: Tensor,
+    config: DiffusionConfig,
+    requests: Sequence[Request],
+) -> list[Table]:
+    """Answer every member's request in common batches."""
+    layout = denoiser.layout
+    sampler = Sampler(denoiser, denoiser.plan.views(weights), config)
+    drawn = [[request.anchors.empty()] for request in requests]
+    longest = max(len(request.anchors) for request in requests)
+    for rows in _chunks(longest, layout, config):
+        parts = [request.part(rows) for request in requests]
+        noise = [_noise(part, layout, config) for part in parts]
+        parts = [
+            part.with_given_target(chance)
+            for part, chance in zip(parts, noise, strict=True)
+        ]
+        job = _job(parts, noise, layout, weights.device)
+        numbers, tokens = (made.cpu().numpy() for made in sampler.run(job))
+        for member, part in enumerate(parts):
+            size = len(part.anchors)
+            made = (numbers[member, :size].astype(np.float64), tokens[member, :size])
+            drawn[member].append(_decode(part, made, noise[member]))
+    return [concat(tables) for tables in drawn]
+
+
+def _chunks(n_rows: int, layout: Layout, config: DiffusionConfig) -> Iterator[slice]:
+    width = max(layout.group_sizes, default=0) * len(layout.group_sizes)
+    per_row = (config.n_sample_steps + 1) * layout.n_numbers + width + 1
+    size = max(_BLOCK, _CHUNK_CELLS // per_row // _BLOCK * _BLOCK)
+    return (slice(start, start + size) for start in range(0, n_rows, size))
+
+
+def _noise(request: Request, layout: Layout, config: DiffusionConfig) -> RowNoise:
+    return draw_row_noise(
+        request.seeds,
+        config.n_sample_steps,
+        layout.n_numbers,
+        len(layout.group_sizes),
+        overwrite=config.conditioning == "overwrite",
+    )
+
+
+def _job(
+    requests: Sequence[Request],
+    noise: Sequence[RowNoise],
+    layout: Layout,
+    device: torch.device,
+) -> Job:
+    """Stack the members' rows, padded to a common number of whole blocks."""
+    longest = max(len(request.anchors) for request in requests)
+    size = -(-longest // _BLOCK) * _BLOCK
+    rows = [
+        _arrays(request, chance, layout)
+        for request, chance in zip(requests, noise, strict=True)
+    ]
+    stacked = {
+        name: torch.as_tensor(np.stack([_padded(row[name], size) for row in rows]))
+        for name in rows[0]
+    }
+    for name in ("fresh", "overwriting"):
+        stacked[name] = stacked[name].permute(2, 0, 1, 3)
+    return Job(**{name: value.to(device) for name, value in stacked.items()})
+
+
+def _arrays(
+    request: Request, noise: RowNoise, layout: Layout
+) -> Mapping[str, NDArray[Any]]:
+    encoding, anchors = request.encoding, request.anchors
+    cells = encoding.cells(anchors)
+    free_numbers, free_tokens = encoding.free(request.regenerate, target=request.target)
+    return {
+        "condition": cells.condition,
+        "numbers": cells.numbers,
+        "free_numbers": free_numbers,
+        "tokens": cells.tokens,
+        "free_tokens": free_tokens,
+        "allowed": encoding.allowed(
+            anchors,
+            request.regenerate,
+            holes=request.holes,
+            width=max(layout.group_sizes, default=1),
+        ),
+        "fresh": noise.fresh,
+        "overwriting": noise.overwriting,
+        "order": noise.order,
+        "pick": noise.pick,
+    }
+
+
+def _padded(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """Repeat the last row, or zeros, up to a number of rows."""
+    short = size - len(array)
+    if short == 0:
+        return array
+    filler = np.zeros((short, *array.shape[1:]), dtype=array.dtype)
+    return np.concatenate([array, filler])
+
+
+def _decode(
+    request: Request, made: tuple[NDArray[Any], NDArray[Any]], noise: RowNoise
+) -> Table:
+    encoding = request.encoding
+    rows = encoding.decode(request.anchors, request.regenerate, made, noise.rare)
+    if request.target and encoding.has_target_number:
+        rows = encoding.decode_target(rows, made[0])
+    return rows
+
+
+# ---- Regression targets that are drawn before their row, and given to the network.
+#
+# A class is given and its row is drawn.  A number is treated alike: first a target, as
+# smoothed as the training rows are and inside the bin that was asked for, then the row.
+
+
+def first_targets(encoding: Encoding, bins: IntArray, chance: FloatArray) -> FloatArray:
+    """Return the target of a training row for each bin.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        Of a table whose regression target is given.
+    bins : array of shape (n_rows,)
+        Bins that have training rows.
+    chance : array of shape (n_rows,)
+        Numbers from 0 to below 1 that decide which of a bin's it is.
+    """
+    own = np.searchsorted(_edges(encoding)[1:-1], encoding.targets, side="left")
+    start = np.searchsorted(own, bins, side="left")
+    count = np.searchsorted(own, bins, side="right") - start
+    place = start + (chance * count).astype(np.int64)
+    # A bin of a very large table may have none of the targets that were kept.
+    known = encoding.targets[np.minimum(place, len(encoding.targets) - 1)]
+    return np.where(count > 0, known, encoding.target_low[bins])
+
+
+def move_targets(encoding: Encoding, table: Table, noise: FloatArray) -> Table:
+    """Return the table with targets near its own, each inside its bin.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        Of a table whose regression target is given.
+    table : Table
+        Rows of its schema.
+    noise : array of shape (n_rows,)
+        Standard normal numbers: targets are smoothed as the training rows are.
+    """
+    bandwidth, bins = encoding.target_bandwidth[0], table.condition
+    numbers = np.nan_to_num(encoding.scaling.encode(numbers_of(table)))
+    numbers[:, -1] *= np.sqrt(1 - bandwidth**2)
+    numbers[:, -1] += bandwidth * noise
+    values = encoding.scaling.decode(numbers)[:, -1]
+    edges = _edges(encoding)
+    moved = table.with_target(fold_into(values, edges[bins], edges[bins + 1]))
+    # Rounded as real ones are, a few have left their bin.
+    inside = fold_into(values, encoding.target_low[bins], encoding.target_high[bins])
+    strayed = moved.condition != bins
+    return table.with_target(np.where(strayed, inside, moved.target_values))
+
+
+def _edges(encoding: Encoding) -> FloatArray:
+    """Return the ends of all bins; the outermost are those of the real targets."""
+    target, scaling = encoding.schema.target, encoding.scaling
+    inner = () if target is None else target.edges
+    return np.clip([-np.inf, *inner, np.inf], scaling.low[-1], scaling.high[-1])

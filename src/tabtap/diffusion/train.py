@@ -10,19 +10,19 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.denoiser import Denoiser
 from tabtap.diffusion.encoding import Cells
-from tabtap.diffusion.loss import training_loss
-from tabtap.diffusion.rows import MemberRows, stack_batches
+from tabtap.diffusion.network import Denoiser
+from tabtap.diffusion.scaling import Smoothing, bandwidth_of, fit_smoothing
 from tabtap.errors import TapError, TrainingRestartWarning
 
 _WARM_UP = 50
@@ -229,3 +229,127 @@ def _finite(loss: Tensor) -> float:
     if not math.isfinite(value):
         raise _DivergedError
     return value
+
+
+# ---- What training makes small: the error of the denoiser on freshly corrupted rows.
+
+
+_KEEP_SHARE = 0.8
+"""Share of the rows that have kept cells; the others are drawn whole."""
+
+
+def training_loss(
+    denoiser: Denoiser,
+    weights: Mapping[str, Tensor],
+    batch: Batch,
+    generator: torch.Generator,
+    config: DiffusionConfig,
+) -> Tensor:
+    """Return each member's loss: weighted squares for numbers, surprise for tokens.
+
+    The number of a hole, which is the mean, is learned like any other: only a number
+    that goes there tells, later, that the cell is a hole.
+    """
+    n_rows, device = batch.condition.shape[1], generator.device
+    noise = denoiser.schedule.draw(weights, n_rows, generator)
+    fresh = torch.randn(batch.numbers.shape, generator=generator, device=device)
+    noisy = batch.numbers + noise.level.sigma * fresh
+    kept = _kept(batch.numbers, generator, config)
+    if denoiser.layout.target_is_given:
+        kept[..., -1] = 1.0
+    hidden = _hidden(batch.tokens, noise.masking, generator)
+    tokens = torch.where(hidden, denoiser.mask_tokens.to(device), batch.tokens)
+    rest = batch.numbers, kept, tokens, batch.condition
+    numbers, logits = denoiser(weights, noisy, noise.level, rest)
+    loss = torch.zeros(len(batch.condition), device=device)
+    if batch.numbers.shape[-1]:
+        scale = (1 / noise.level.sigma**2 + 1) * (1 - kept)
+        loss = loss + (scale * (numbers - batch.numbers) ** 2).mean((1, 2))
+    if batch.tokens.shape[-1]:
+        logs = F.log_softmax(logits, dim=-1)
+        surprise = -logs.gather(-1, batch.tokens.unsqueeze(-1)).squeeze(-1)
+        surprise = (surprise * noise.token_weight * hidden).sum(-1)
+        if config.schedule == "fixed":
+            surprise = surprise / hidden.sum(-1)
+        else:
+            surprise = surprise / batch.tokens.shape[-1]
+        loss = loss + surprise.mean(-1)
+    return loss
+
+
+def _kept(
+    numbers: Tensor, generator: torch.Generator, config: DiffusionConfig
+) -> Tensor:
+    if config.conditioning == "overwrite":
+        return torch.zeros_like(numbers)
+    shape, device = (*numbers.shape[:2], 1), generator.device
+    share = torch.rand(shape, generator=generator, device=device)
+    some = torch.rand(shape, generator=generator, device=device) < _KEEP_SHARE
+    cell = torch.rand(numbers.shape, generator=generator, device=device)
+    return ((cell < share) & some).float()
+
+
+def _hidden(tokens: Tensor, masking: Tensor, generator: torch.Generator) -> Tensor:
+    """Mask tokens with the given probability, and at least one in every row."""
+    device, n_groups = generator.device, tokens.shape[-1]
+    hidden = torch.rand(tokens.shape, generator=generator, device=device) < masking
+    if n_groups:
+        shape = (*tokens.shape[:2], 1)
+        one = torch.randint(n_groups, shape, generator=generator, device=device)
+        hidden = hidden.scatter(-1, one, value=True)
+    return hidden
+
+
+# ---- Training rows, drawn with replacement from the (smoothed) table.
+
+
+class Batch(NamedTuple):
+    """Clean rows, each tensor of shape (n_members, n_rows, ...)."""
+
+    numbers: Tensor
+    tokens: Tensor
+    condition: Tensor
+
+
+class MemberRows:
+    """One member's training rows on the device, smoothed as they are drawn."""
+
+    def __init__(
+        self, cells: Cells, config: DiffusionConfig, device: torch.device
+    ) -> None:
+        self._numbers = torch.as_tensor(cells.numbers, device=device)
+        self._tokens = torch.as_tensor(cells.tokens, device=device)
+        self._condition = torch.as_tensor(cells.condition, device=device)
+        self._smoothing = _smoothing(cells, config)
+        if self._smoothing is not None:
+            _, means, factor = self._smoothing
+            self._means = torch.as_tensor(means, dtype=torch.float32, device=device)
+            self._factor = torch.as_tensor(factor, dtype=torch.float32, device=device)
+
+    def draw(self, n_rows: int, generator: torch.Generator) -> Batch:
+        """Draw rows with replacement."""
+        device = generator.device
+        size = len(self._condition)
+        row = torch.randint(size, (n_rows,), generator=generator, device=device)
+        numbers, condition = self._numbers[row], self._condition[row]
+        if self._smoothing is not None:
+            bandwidth = self._smoothing.bandwidth
+            noise = torch.randn(numbers.shape, generator=generator, device=device)
+            centre = self._means[condition]
+            numbers = centre + (numbers - centre) * math.sqrt(1 - bandwidth**2)
+            numbers = numbers + bandwidth * noise @ self._factor.T
+        return Batch(numbers, self._tokens[row], condition)
+
+
+def stack_batches(batches: Sequence[Batch]) -> Batch:
+    """Return one batch of several members' rows."""
+    return Batch(*(torch.stack(parts) for parts in zip(*batches, strict=True)))
+
+
+def _smoothing(cells: Cells, config: DiffusionConfig) -> Smoothing | None:
+    n_rows, n_numbers = cells.numbers.shape
+    bandwidth = bandwidth_of(n_rows, n_numbers, config)
+    if bandwidth == 0 or cells.numbers.shape[1] == 0:
+        return None
+    numbers = cells.numbers.astype(np.float64)
+    return fit_smoothing(numbers, cells.observed, cells.condition, bandwidth)
