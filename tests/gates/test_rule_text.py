@@ -2,7 +2,7 @@ import pytest
 
 from tabtap.errors import UserInputError
 from tabtap.gates import Rules
-from tabtap.gates.rule_text import MAX_CHARACTERS, MAX_DEPTH, parse_rule
+from tabtap.gates.rule_language import MAX_CHARACTERS, MAX_DEPTH, parse_rule
 
 
 def sentence(rule, table):

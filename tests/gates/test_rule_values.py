@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.gates.rule_values import (
+from tabtap.gates.rule_evaluation import (
     Numbers,
     Times,
     Truths,

@@ -19,7 +19,7 @@ from tabtap.diffusion import BackboneStack
 from tabtap.diffusion.backbone import load_stack
 from tabtap.diffusion.train import TrainingObserver
 from tabtap.domain import Lineages
-from tabtap.gates.rule_forms import Rule
+from tabtap.gates.rules import Rule
 from tabtap.loop import Progress, Scene
 from tabtap.loop.digest import table_sha256
 from tabtap.loop.resume import load_progress, save_progress

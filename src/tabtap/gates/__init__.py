@@ -4,11 +4,16 @@ A gate judges each row by itself; see ``stages.Gate``.  A gate of your own is a 
 with a ``name`` and a method ``passes``.
 """
 
-from tabtap.gates.check import Gates, admit, standard_gates
-from tabtap.gates.diversity import NewRow
-from tabtap.gates.plausibility import Plausible
+from tabtap.gates.gates import (
+    Gates,
+    InRange,
+    NewRow,
+    Plausible,
+    ValidTypes,
+    admit,
+    standard_gates,
+)
 from tabtap.gates.rules import BrokenRule, RuleReport, Rules
-from tabtap.gates.validity import InRange, ValidTypes
 
 __all__ = [
     "BrokenRule",
