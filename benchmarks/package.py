@@ -19,7 +19,7 @@ from contenders import Answer
 from questions import Question
 
 from tabtap.domain import ClassPrediction
-from tabtap.evaluate.encoding import numbers_of
+from tabtap.evaluate.learners import numbers_of
 from tabtap.evaluate.weights import weights_path
 from tabtap.table import Table
 

@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 
 from tabtap.domain import Prediction, ValuePrediction
 from tabtap.errors import UserInputError
-from tabtap.evaluate.encoding import numbers_of
+from tabtap.evaluate.learners import numbers_of
 from tabtap.evaluate.weights import load_weights, weights_path, weights_settings
 from tabtap.table import Table
 

@@ -32,7 +32,7 @@ def tabpfn_v1():
 
 
 def tabpfn_v2(task):
-    from tabtap.evaluate.tabpfn_package import TabPFNPackage, missing_part
+    from tabtap.evaluate.in_context import TabPFNPackage, missing_part
 
     if (lacking := missing_part("v2", task)) is not None:
         pytest.skip(f"tabpfn-v2: {lacking}")
@@ -40,7 +40,7 @@ def tabpfn_v2(task):
 
 
 def tabicl(task):
-    from tabtap.evaluate.tabicl import TabICL
+    from tabtap.evaluate.in_context import TabICL
 
     if (lacking := TabICL().missing_part(task)) is not None:
         pytest.skip(f"tabicl: {lacking}")

@@ -11,7 +11,7 @@ from sklearn.linear_model import (
 )
 from sklearn.svm import SVC
 
-from tabtap.evaluate.answers import class_probabilities, value_moments
+from tabtap.evaluate.learners import class_probabilities, value_moments
 
 
 @pytest.fixture

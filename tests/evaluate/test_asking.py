@@ -3,8 +3,8 @@ import pytest
 
 from tabtap.domain import ClassPrediction, ValuePrediction
 from tabtap.errors import EvaluatorError, UserInputError
-from tabtap.evaluate.asking import ask
-from tabtap.evaluate.panel import PanelPrediction
+from tabtap.evaluate.evaluators import PanelPrediction
+from tabtap.evaluate.judging import ask
 
 
 class Foreign:

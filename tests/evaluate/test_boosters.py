@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from tabtap.errors import UserInputError
-from tabtap.evaluate.boosters import BOOSTERS, booster
+from tabtap.evaluate.evaluators import BOOSTERS, booster
 
 
 @pytest.mark.parametrize("name", BOOSTERS)

@@ -4,15 +4,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabtap.errors import EvaluatorFallbackWarning, UserInputError
-from tabtap.evaluate import (
-    HoldoutEvaluator,
-    choose_evaluator,
-    tabicl,
-    tabpfn_package,
-    weights,
-)
-from tabtap.evaluate.candidates import Candidate
-from tabtap.evaluate.choose import pick
+from tabtap.evaluate import HoldoutEvaluator, choose_evaluator, in_context, weights
+from tabtap.evaluate.choose import Candidate, pick
 
 
 def candidate(name, **known):
@@ -95,7 +88,7 @@ def test_without_weights_auto_falls_back_aloud_and_says_how_to_get_them(monkeypa
 
 
 def test_the_open_tabpfn_regressor_is_the_first_choice_for_numbers(monkeypatch):
-    monkeypatch.setattr(tabpfn_package, "missing_part", lambda *_: None)
+    monkeypatch.setattr(in_context, "missing_part", lambda *_: None)
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -109,7 +102,7 @@ def test_without_its_package_numbers_fall_back_aloud_with_the_way_to_get_it(
     monkeypatch, tmp_path
 ):
     monkeypatch.setenv("TABTAP_CACHE", str(tmp_path))
-    monkeypatch.setattr(tabpfn_package, "find_spec", lambda _: None)
+    monkeypatch.setattr(in_context, "find_spec", lambda _: None)
 
     with pytest.warns(EvaluatorFallbackWarning, match="fetch_weights") as caught:
         chosen = choose_evaluator("auto", task="regression")
@@ -121,7 +114,7 @@ def test_without_its_package_numbers_fall_back_aloud_with_the_way_to_get_it(
 
 @pytest.mark.parametrize("version", ["v2.5", "v2.6", "v3", "v3.5"])
 def test_later_tabpfn_weights_come_only_by_name(monkeypatch, version):
-    monkeypatch.setattr(tabpfn_package, "missing_part", lambda *_: None)
+    monkeypatch.setattr(in_context, "missing_part", lambda *_: None)
 
     chosen = choose_evaluator(f"tabpfn-{version}", task="classification")
     unasked = choose_evaluator(task="regression")
@@ -132,7 +125,7 @@ def test_later_tabpfn_weights_come_only_by_name(monkeypatch, version):
 
 
 def test_where_any_licence_will_do_the_newest_tabpfn_is_chosen(monkeypatch):
-    monkeypatch.setattr(tabpfn_package, "missing_part", lambda *_: None)
+    monkeypatch.setattr(in_context, "missing_part", lambda *_: None)
 
     chosen = choose_evaluator(task="classification", license_policy="any")
 
@@ -140,7 +133,7 @@ def test_where_any_licence_will_do_the_newest_tabpfn_is_chosen(monkeypatch):
 
 
 def test_tabicl_by_name_is_refused_where_it_is_not(monkeypatch):
-    monkeypatch.setattr(tabicl, "find_spec", lambda _: None)
+    monkeypatch.setattr(in_context, "find_spec", lambda _: None)
 
     with pytest.raises(UserInputError, match=r"'tabicl' cannot be used.*pip install"):
         choose_evaluator("tabicl", task="classification")
@@ -173,7 +166,7 @@ def test_unknown_names_and_policies_are_refused():
     ],
 )
 def test_messages_name_the_setting_that_was_passed(monkeypatch, name, task, said):
-    monkeypatch.setattr(tabicl, "find_spec", lambda _: None)
+    monkeypatch.setattr(in_context, "find_spec", lambda _: None)
 
     with pytest.raises(UserInputError, match=said):
         choose_evaluator(name, task=task, role="referee")

@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 from tabtap.errors import WeightsError
-from tabtap.evaluate.conversion import convert_checkpoint
+from tabtap.evaluate.weights import convert_checkpoint
 
 
 class MakesFolder:

@@ -6,8 +6,7 @@ import tarfile
 import pytest
 
 from tabtap.errors import WeightsError
-from tabtap.evaluate.checkpoints import Checkpoint
-from tabtap.evaluate.download import download_archive
+from tabtap.evaluate.weights import Checkpoint, download_archive
 
 CHECKPOINT = Checkpoint(
     name="tiny",

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tabtap.evaluate.encoding import encode
+from tabtap.evaluate.learners import encode
 
 
 def test_numbers_are_standardised_by_the_training_rows(build_table):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from tabtap.evaluate.ensemble import EnsembleEvaluator, ensemble_learners
-from tabtap.evaluate.fitting import answer_with
+from tabtap.evaluate.evaluators import EnsembleEvaluator, ensemble_learners
+from tabtap.evaluate.learners import answer_with
 
 
 def test_probabilities_are_the_plain_mean_of_the_three(build_table):

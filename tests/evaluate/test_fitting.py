@@ -7,8 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tabtap.errors import UserInputError
-from tabtap.evaluate.encoding import encode
-from tabtap.evaluate.fitting import SEED, answer_with
+from tabtap.evaluate.learners import SEED, answer_with, encode
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabtap.errors import UserInputError
-from tabtap.evaluate.focus import hardest_rows
+from tabtap.evaluate.judging import hardest_rows
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from tabtap.evaluate.encoding import encode
-from tabtap.evaluate.holdout import HoldoutEvaluator, holdout_learners
+from tabtap.evaluate.evaluators import HoldoutEvaluator, holdout_learners
+from tabtap.evaluate.learners import encode
 
 
 def test_it_is_the_linear_model_of_the_paper():

@@ -17,8 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from tabtap.errors import UserInputError
-from tabtap.evaluate.fitting import answer_with
-from tabtap.evaluate.named_columns import misses_columns, names_columns, rows_as_given
+from tabtap.evaluate.learners import (
+    answer_with,
+    misses_columns,
+    names_columns,
+    rows_as_given,
+)
 from tabtap.table import read_frame
 
 

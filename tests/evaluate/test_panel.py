@@ -5,8 +5,8 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tabtap.domain import ClassPrediction, ValuePrediction
-from tabtap.evaluate import panel
-from tabtap.evaluate.panel import PanelEvaluator, PanelPrediction, panel_learners
+from tabtap.evaluate import evaluators
+from tabtap.evaluate.evaluators import PanelEvaluator, PanelPrediction, panel_learners
 from tabtap.table.table import concat
 
 MEMBERS = ["linear", "neighbors", "forest", "boosting"]
@@ -57,7 +57,7 @@ def test_its_members_are_learners_that_people_train(task):
 
 
 def test_scikit_learn_boosts_where_lightgbm_is_not_installed(monkeypatch):
-    monkeypatch.setattr(panel, "find_spec", lambda _: None)
+    monkeypatch.setattr(evaluators, "find_spec", lambda _: None)
 
     booster = panel_learners("classification")["boosting"]
 
@@ -76,7 +76,7 @@ def test_the_booster_has_the_leaves_of_those_that_people_train(
     if has_lightgbm:
         pytest.importorskip("lightgbm")
     spec = importlib.util.find_spec("sklearn") if has_lightgbm else None
-    monkeypatch.setattr(panel, "find_spec", lambda _: spec)
+    monkeypatch.setattr(evaluators, "find_spec", lambda _: spec)
     label = np.arange(n_rows) % 2
     table = build_table(label, label + np.linspace(0.0, 0.1, n_rows))
     context = concat([table] * n_copies)

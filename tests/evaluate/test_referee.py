@@ -6,9 +6,9 @@ from sklearn.metrics import get_scorer_names, roc_auc_score
 from tabtap.domain import Lineages
 from tabtap.errors import EvaluatorError, UserInputError
 from tabtap.evaluate import EstimatorEvaluator, PanelEvaluator
-from tabtap.evaluate.encoding import encode
+from tabtap.evaluate.judging import FoldReferee, check_metric, scorable_folds
+from tabtap.evaluate.learners import encode
 from tabtap.evaluate.metric import metric_of
-from tabtap.evaluate.referee import FoldReferee, check_metric, scorable_folds
 from tabtap.table.table import concat
 
 N_REAL, N_FOLDS = 30, 3

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tabtap.errors import UserInputError, WeightsError
-from tabtap.evaluate import tabicl as module
-from tabtap.evaluate.tabicl import TabICL
+from tabtap.evaluate import in_context as module
+from tabtap.evaluate.in_context import TabICL
 
 
 @pytest.fixture(scope="module")

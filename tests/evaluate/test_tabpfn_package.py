@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import save_file
 
 from tabtap.errors import UserInputError, WeightsError
-from tabtap.evaluate import tabpfn_package, weights
-from tabtap.evaluate.tabpfn_package import VERSIONS, TabPFNPackage, missing_part
+from tabtap.evaluate import in_context, weights
+from tabtap.evaluate.in_context import VERSIONS, TabPFNPackage, missing_part
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def no_network(monkeypatch):
 @pytest.fixture
 def nothing_fetched(monkeypatch, tmp_path):
     monkeypatch.setenv("TABTAP_CACHE", str(tmp_path))
-    if tabpfn_package.find_spec("tabpfn") is not None:
+    if in_context.find_spec("tabpfn") is not None:
         from tabpfn.settings import settings
 
         monkeypatch.setattr(settings.tabpfn, "model_cache_dir", tmp_path / "package")
@@ -76,7 +76,7 @@ def labels(build_table):
 
 @pytest.mark.usefixtures("nothing_fetched")
 def test_without_the_package_the_way_to_get_it_is_said(monkeypatch, numbers):
-    monkeypatch.setattr(tabpfn_package, "find_spec", lambda _: None)
+    monkeypatch.setattr(in_context, "find_spec", lambda _: None)
 
     assert missing_part("v2.5", "regression").endswith("'tabtap[tabpfn]'.")
     with pytest.raises(WeightsError, match=r"'tabtap\[tabpfn\]'.*fetch_weights"):
@@ -135,9 +135,9 @@ def test_weights_are_read_once_for_all_contexts_and_calls(
     v2_regressor, numbers, monkeypatch
 ):
     read = []
-    load = tabpfn_package.load_weights
+    load = in_context.load_weights
     monkeypatch.setattr(
-        tabpfn_package, "load_weights", lambda name: read.append(name) or load(name)
+        in_context, "load_weights", lambda name: read.append(name) or load(name)
     )
     few = numbers.take(np.arange(12))
 

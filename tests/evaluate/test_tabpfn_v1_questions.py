@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 import torch
 
-from tabtap.evaluate.tabpfn_v1_questions import (
+from tabtap.evaluate.tabpfn_v1 import (
     Question,
+    Rows,
     answer,
     ask,
     conclude,
     permutations,
 )
-from tabtap.evaluate.tabpfn_v1_rows import Rows
 
 
 class CountsLabels:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tabtap.evaluate.tabpfn_v1_rows import mutual_information, prepare_rows
+from tabtap.evaluate.tabpfn_v1 import mutual_information, prepare_rows
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from tabtap.config import UtilityConfig
 from tabtap.domain import ClassPrediction, Lineages, ValuePrediction
 from tabtap.errors import EvaluatorError
 from tabtap.evaluate import EstimatorEvaluator, PanelEvaluator
-from tabtap.evaluate.encoding import encode
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
+from tabtap.evaluate.learners import encode
 from tabtap.table.table import concat
 
 N_REAL, N_FOLDS = 30, 3

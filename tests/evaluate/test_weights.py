@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from tabtap.errors import UserInputError, WeightsError
-from tabtap.evaluate.checkpoints import CHECKPOINTS, Checkpoint
-from tabtap.evaluate.storage import cache_folder
 from tabtap.evaluate.weights import (
+    CHECKPOINTS,
+    Checkpoint,
+    cache_folder,
     fetch_weights,
     list_weights,
     load_weights,

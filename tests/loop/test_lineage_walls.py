@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from tabtap.config import UtilityConfig
 from tabtap.domain import ClassPrediction, Lineages
+from tabtap.evaluate.judging import FoldReferee, FoldUtility
 from tabtap.evaluate.metric import metric_of
-from tabtap.evaluate.referee import FoldReferee
-from tabtap.evaluate.utility import FoldUtility
 from tabtap.loop import CrossfitCommitment
 
 

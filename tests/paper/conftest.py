@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabtap.domain import Lineages
-from tabtap.evaluate.encoding import encode
+from tabtap.evaluate.learners import encode
 from tabtap.table.table import concat
 
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss, mean_squared_error
 
 from tabtap.evaluate import EstimatorEvaluator
-from tabtap.evaluate.encoding import encode
+from tabtap.evaluate.learners import encode
 
 
 def test_classification_is_measured_by_cross_entropy(real):

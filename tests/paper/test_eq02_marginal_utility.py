@@ -4,8 +4,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabtap.evaluate import EstimatorEvaluator
+from tabtap.evaluate.judging import FoldReferee
 from tabtap.evaluate.metric import metric_of
-from tabtap.evaluate.referee import FoldReferee
 from tabtap.table.table import concat
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tabtap.config import UtilityConfig
 from tabtap.domain import Lineages, TargetUnit, ValuePrediction
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
 
 N_ROWS, N_COLUMNS, PENALTY = 4000, 3, 1e-3
 

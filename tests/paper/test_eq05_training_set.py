@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from tabtap.config import AugmentConfig
 from tabtap.domain import Lineages
 from tabtap.evaluate import EstimatorEvaluator
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
 
 
 def sorted_rows(*tables):

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from tabtap.config import CommitConfig
 from tabtap.domain import Standing, Trial
 from tabtap.evaluate import EstimatorEvaluator
+from tabtap.evaluate.judging import FoldReferee
 from tabtap.evaluate.metric import metric_of
-from tabtap.evaluate.referee import FoldReferee
 from tabtap.loop import CrossfitCommitment
 
 

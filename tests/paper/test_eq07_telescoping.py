@@ -7,9 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from tabtap.config import CommitConfig, UtilityConfig
 from tabtap.domain import Standing, Trial
 from tabtap.evaluate import EstimatorEvaluator
+from tabtap.evaluate.judging import FoldReferee, FoldUtility
 from tabtap.evaluate.metric import metric_of
-from tabtap.evaluate.referee import FoldReferee
-from tabtap.evaluate.utility import FoldUtility
 from tabtap.loop import CrossfitCommitment
 from tabtap.table.table import concat
 

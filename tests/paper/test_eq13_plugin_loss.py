@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from tabtap.config import UtilityConfig
 from tabtap.domain import Lineages, ValuePrediction
 from tabtap.evaluate import EstimatorEvaluator
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
 
 
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 1.0])

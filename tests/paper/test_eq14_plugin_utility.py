@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tabtap.config import UtilityConfig
 from tabtap.evaluate import EstimatorEvaluator
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
 
 
 @pytest.mark.parametrize("seed", range(3))

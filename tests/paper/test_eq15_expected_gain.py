@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tabtap.config import UtilityConfig
 from tabtap.evaluate import EstimatorEvaluator
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
 
 
 def test_the_mean_gain_factors_into_feasibility_and_conditional_utility(

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from tabtap.config import CommitConfig, UtilityConfig
 from tabtap.domain import Standing, Trial
 from tabtap.evaluate import EstimatorEvaluator
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
 from tabtap.loop import PaperCommitment
 from tabtap.table.table import concat
 

@@ -8,7 +8,7 @@ import pytest
 
 from tabtap.config import UtilityConfig
 from tabtap.domain import ClassPrediction
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
 
 EPSILON = 0.05
 

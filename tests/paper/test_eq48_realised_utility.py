@@ -6,9 +6,9 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from tabtap.evaluate import PanelEvaluator
-from tabtap.evaluate.encoding import encode
+from tabtap.evaluate.evaluators import panel_learners
+from tabtap.evaluate.learners import encode
 from tabtap.evaluate.metric import metric_of
-from tabtap.evaluate.panel import panel_learners
 from tabtap.table.table import concat
 
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss, mean_squared_error
 
 from tabtap.evaluate import HoldoutEvaluator
-from tabtap.evaluate.encoding import encode
+from tabtap.evaluate.learners import encode
 from tabtap.table.table import concat
 
 

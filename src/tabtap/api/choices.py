@@ -14,13 +14,22 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from tabtap.errors import UserInputError, bad_setting
-from tabtap.evaluate.answers import Estimator
-from tabtap.evaluate.boosters import BOOSTERS, booster
-from tabtap.evaluate.candidates import CANDIDATES
-from tabtap.evaluate.choose import ChosenEvaluator, LicensePolicy, choose_evaluator
-from tabtap.evaluate.estimator import EstimatorEvaluator
+from tabtap.evaluate.choose import (
+    CANDIDATES,
+    ChosenEvaluator,
+    LicensePolicy,
+    choose_evaluator,
+)
+from tabtap.evaluate.evaluators import (
+    BOOSTERS,
+    PANEL,
+    EstimatorEvaluator,
+    PanelEvaluator,
+    booster,
+    panel_learners,
+)
+from tabtap.evaluate.learners import Estimator
 from tabtap.evaluate.metric import Metric, metric_of
-from tabtap.evaluate.panel import PANEL, PanelEvaluator, panel_learners
 from tabtap.gates import Rules
 from tabtap.table.schema import IntArray, Task
 from tabtap.table.suspects import copy_groups

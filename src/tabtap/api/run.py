@@ -16,8 +16,8 @@ from tabtap.api.watching import RunPlan, Watchers
 from tabtap.api.wiring import Request, fresh_start, lineages_of, make_scene
 from tabtap.domain import Lineages
 from tabtap.errors import RunInterrupted
-from tabtap.evaluate.checkpoints import CHECKPOINTS
-from tabtap.evaluate.referee import check_judge, check_metric
+from tabtap.evaluate.judging import check_judge, check_metric
+from tabtap.evaluate.weights import CHECKPOINTS
 from tabtap.loop import Limits, Outcome, Progress, Stop, augment
 from tabtap.result import AugmentResult, RunAbout, installed_versions
 from tabtap.stages import Observer

@@ -14,9 +14,8 @@ from tabtap.diffusion import BackboneStack, fit_backbone, fit_fold_backbones
 from tabtap.diffusion.train import TrainingObserver
 from tabtap.domain import Candidates, Lineages
 from tabtap.evaluate.choose import ChosenEvaluator
+from tabtap.evaluate.judging import FoldReferee, FoldUtility
 from tabtap.evaluate.metric import Metric
-from tabtap.evaluate.referee import FoldReferee
-from tabtap.evaluate.utility import FoldUtility
 from tabtap.gates import Gates, Rules, standard_gates
 from tabtap.loop import (
     CrossfitCommitment,

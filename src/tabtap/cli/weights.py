@@ -14,7 +14,7 @@ from tabtap.cli.helping import HelpfulCommand, HelpfulGroup, flowing
 from tabtap.cli.screen import Screen, console_on
 
 if TYPE_CHECKING:
-    from tabtap.evaluate.download import FetchProgress
+    from tabtap.evaluate.weights import FetchProgress
 
 _EPILOG = """Examples:
 $ tabtap weights list

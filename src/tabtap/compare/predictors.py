@@ -23,7 +23,7 @@ from sklearn.neural_network import MLPClassifier
 
 from tabtap.compare.extras import require
 from tabtap.errors import UserInputError
-from tabtap.evaluate.encoding import encode
+from tabtap.evaluate.learners import encode
 from tabtap.table.schema import FloatArray, IntArray, Task
 from tabtap.table.table import Table
 

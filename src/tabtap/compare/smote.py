@@ -19,12 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from tabtap.compare.controls import copies, even_rows
 from tabtap.compare.extras import require
-from tabtap.evaluate.encoding import (
-    coded_numbers,
-    codes_of,
-    levels_of,
-    numbers_of,
-)
+from tabtap.evaluate.learners import coded_numbers, codes_of, levels_of, numbers_of
 from tabtap.table.schema import CodeArray, FloatArray, IntArray
 from tabtap.table.split import allot
 from tabtap.table.table import NO_ROW, NumberScale, Table, concat

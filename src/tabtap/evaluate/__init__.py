@@ -4,11 +4,14 @@ Importing this loads no torch; evaluators that need it are imported when chosen.
 """
 
 from tabtap.evaluate.choose import ChosenEvaluator, choose_evaluator
-from tabtap.evaluate.ensemble import EnsembleEvaluator
-from tabtap.evaluate.estimator import EstimatorEvaluator
-from tabtap.evaluate.holdout import HoldoutEvaluator
+from tabtap.evaluate.evaluators import (
+    EnsembleEvaluator,
+    EstimatorEvaluator,
+    HoldoutEvaluator,
+    PanelEvaluator,
+    PanelPrediction,
+)
 from tabtap.evaluate.metric import Metric, metric_of, metric_of_loss
-from tabtap.evaluate.panel import PanelEvaluator, PanelPrediction
 
 __all__ = [
     "ChosenEvaluator",

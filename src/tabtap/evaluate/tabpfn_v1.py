@@ -7,23 +7,25 @@ kept; nothing else is.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from tabtap.domain import ClassPrediction, Prediction
 from tabtap.errors import EvaluatorLimitWarning, UserInputError, bad_setting
-from tabtap.evaluate.fitting import task_of
-from tabtap.evaluate.tabpfn_v1_network import N_CLASSES, Network
-from tabtap.evaluate.tabpfn_v1_questions import Question, answer, ask, conclude
-from tabtap.evaluate.tabpfn_v1_rows import MAX_COLUMNS, MAX_ROWS, Rows, prepare_rows
+from tabtap.evaluate.learners import codes_of, numbers_of, task_of
+from tabtap.evaluate.tabpfn_v1_network import N_CLASSES, N_FEATURES, Batch, Network
 from tabtap.evaluate.weights import load_weights
-from tabtap.table.schema import FloatArray
+from tabtap.rng import stream
+from tabtap.table.schema import BoolArray, CodeArray, FloatArray, IntArray
+from tabtap.table.split import allot
 from tabtap.table.table import Table
 from tabtap.torch_device import (
     choose_device,
@@ -198,3 +200,332 @@ def _spread(rows: Rows, found: FloatArray, n_classes: int) -> FloatArray:
     everything = np.zeros((len(found), n_classes))
     everything[:, rows.classes] = found
     return everything
+
+
+# ---- From rows to questions the network can answer at once, and back to probabilities.
+#
+# One context asks one question for each permutation it is averaged over, and with more
+# classes than the network knows one for each class against all others.
+
+
+_TEMPERATURE = 0.8
+"""Scores are divided by this; the authors' classifier does the same."""
+
+_MAX_QUERIES = 2048
+_MAX_BATCH_ROWS = 2**14
+"""Most queries and most rows of one forward; bounds its memory."""
+
+_MAX_WASTE = 1.25
+"""Contexts share a batch if the longest is at most this much longer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """One forward's worth: a labelled context and queries about it."""
+
+    context: FloatArray
+    labels: IntArray
+    n_labels: int
+    queries: FloatArray
+
+
+def ask(rows: Rows, n_permutations: int, seed: int) -> list[list[Question]]:
+    """Return the questions of one context, one list per permutation."""
+    n_columns, n_classes = rows.context.shape[1], len(rows.classes)
+    return [
+        _questions(rows, roll, shift)
+        for roll, shift in permutations(n_columns, n_classes, n_permutations, seed)
+    ]
+
+
+def conclude(
+    rows: Rows, answers: Sequence[Sequence[FloatArray]], n_permutations: int, seed: int
+) -> FloatArray:
+    """Return class probabilities from the answers to the questions of ``ask``."""
+    n_columns, n_classes = rows.context.shape[1], len(rows.classes)
+    members = permutations(n_columns, n_classes, n_permutations, seed)
+    found = [
+        _unpermuted(answer, n_classes, shift)
+        for answer, (_, shift) in zip(answers, members, strict=True)
+    ]
+    return np.asarray(np.mean(found, axis=0))
+
+
+def permutations(
+    n_columns: int, n_classes: int, n_wanted: int, seed: int
+) -> list[tuple[int, int]]:
+    """Return distinct rolls of columns and shifts of labels; the first is neither.
+
+    There are as many as wanted or as many as there are.
+    """
+    n_columns, n_shifts = max(n_columns, 1), min(n_classes, N_CLASSES)
+    rng = stream(seed, "tabpfn-v1 permutations", n_columns, n_shifts)
+    others = 1 + rng.permutation(n_columns * n_shifts - 1)
+    chosen = [0, *others[: n_wanted - 1].tolist()]
+    return [divmod(number, n_shifts) for number in chosen]
+
+
+def answer(network: Network, questions: Sequence[Question]) -> list[FloatArray]:
+    """Return label probabilities per question, of shape (n_queries, n_labels)."""
+    pieces = [_pieces(question) for question in questions]
+    flat = [piece for some in pieces for piece in some]
+    found: list[FloatArray] = [np.empty(0)] * len(flat)
+    for numbers in _groups(flat):
+        batch = [flat[number] for number in numbers]
+        logits = network.logits(_batch(batch)).cpu().numpy().astype(np.float64)
+        for number, question, scores in zip(numbers, batch, logits, strict=True):
+            rows, columns = len(question.queries), question.n_labels
+            found[number] = _softmax(scores[:rows, :columns] / _TEMPERATURE)
+    answers = iter(found)
+    return [np.concatenate([next(answers) for _ in some]) for some in pieces]
+
+
+def _questions(rows: Rows, roll: int, shift: int) -> list[Question]:
+    context = np.roll(rows.context, roll, axis=1)
+    queries = np.roll(rows.queries, roll, axis=1)
+    n_classes = len(rows.classes)
+    if n_classes <= N_CLASSES:
+        labels = (rows.labels + shift) % n_classes
+        return [Question(context, labels, n_classes, queries)]
+    # Shifting the two labels of "one against the rest" swaps them, or does nothing.
+    return [
+        Question(context, ((rows.labels == k) + shift) % 2, 2, queries)
+        for k in range(n_classes)
+    ]
+
+
+def _unpermuted(
+    answers: Sequence[FloatArray], n_classes: int, shift: int
+) -> FloatArray:
+    if n_classes <= N_CLASSES:
+        return np.roll(answers[0], -shift, axis=1)
+    alone = np.column_stack([found[:, (1 + shift) % 2] for found in answers])
+    return np.asarray(alone / alone.sum(axis=1, keepdims=True))
+
+
+def _pieces(question: Question) -> list[Question]:
+    """Split a question with very many queries; there is at least one piece."""
+    starts = range(0, max(len(question.queries), 1), _MAX_QUERIES)
+    return [
+        Question(
+            question.context,
+            question.labels,
+            question.n_labels,
+            question.queries[start : start + _MAX_QUERIES],
+        )
+        for start in starts
+    ]
+
+
+def _groups(questions: Sequence[Question]) -> Iterator[list[int]]:
+    """Deal out question numbers so that little of a batch is filling."""
+    sizes = [len(question.context) for question in questions]
+    group: list[int] = []
+    for number in sorted(range(len(sizes)), key=lambda n: (sizes[n], n)):
+        if group and not _fits(questions, group, number):
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group
+
+
+def _fits(questions: Sequence[Question], group: Sequence[int], number: int) -> bool:
+    longest = len(questions[number].context)
+    shortest = len(questions[group[0]].context)
+    asked = max(len(questions[n].queries) for n in (*group, number))
+    n_rows = (longest + asked) * (len(group) + 1)
+    return longest <= _MAX_WASTE * shortest + 1 and n_rows <= _MAX_BATCH_ROWS
+
+
+def _batch(questions: Sequence[Question]) -> Batch:
+    n_context = max(len(question.context) for question in questions)
+    n_queries = max(len(question.queries) for question in questions)
+    shape = (len(questions), n_context)
+    labels = np.zeros(shape, dtype=np.float32)
+    is_row = np.zeros(shape, dtype=np.bool_)
+    for place, question in enumerate(questions):
+        labels[place, : len(question.labels)] = question.labels
+        is_row[place, : len(question.labels)] = True
+    return Batch(
+        context=torch.from_numpy(_filled([q.context for q in questions], n_context)),
+        labels=torch.from_numpy(labels),
+        is_row=torch.from_numpy(is_row),
+        queries=torch.from_numpy(_filled([q.queries for q in questions], n_queries)),
+    )
+
+
+def _filled(matrices: Sequence[FloatArray], n_rows: int) -> NDArray[np.float32]:
+    """Stack matrices, filled up with zeros to a common shape."""
+    stacked = np.zeros((len(matrices), n_rows, N_FEATURES), dtype=np.float32)
+    for place, matrix in enumerate(matrices):
+        stacked[place, : matrix.shape[0], : matrix.shape[1]] = matrix
+    return stacked
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+
+
+# ---- What TabPFN v1 reads: one context and its queries as scaled, bounded matrices.
+#
+# Scales, cuts and choices come from the context alone, so that a query's row does not
+# depend on the other queries.  Plain numpy and not scikit-learn's transformers: those
+# took 6 ms for each fold of each question.
+
+
+MAX_ROWS = 1000
+"""Most context rows; the network was trained on about as many."""
+
+MAX_COLUMNS = 100
+
+_N_SIGMA = 4.0
+_N_BINS = 8
+_BOUND = 100.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """One context and its queries, ready for the network but for the filling up."""
+
+    context: FloatArray
+    labels: IntArray
+    """Codes from 0, one per class that the context has."""
+
+    classes: IntArray
+    """Code in the table of each of those classes."""
+
+    queries: FloatArray
+
+    is_cut: bool
+    """Whether the context was larger than the network reads."""
+
+    is_narrowed: bool
+    """Whether the table has more columns than the network reads."""
+
+
+def prepare_rows(context: Table, queries: Table, seed: int) -> Rows:
+    """Turn one context and its queries into what the network reads.
+
+    Numbers are standardised and their outliers drawn in; categories are one-hot, a
+    missing category one more level; a missing number is the context's mean.
+    """
+    is_cut = len(context) > MAX_ROWS
+    if is_cut:
+        context = context.take(_even_rows(context.condition, seed))
+    classes, labels = np.unique(context.condition, return_inverse=True)
+    known, asked = _matrices(context, queries)
+    varies = np.ptp(known, axis=0) > 0
+    is_narrowed = int(varies.sum()) > MAX_COLUMNS
+    if is_narrowed:
+        varies = _most_telling(known, labels, varies)
+    known, asked = _scaled(known[:, varies], asked[:, varies])
+    return Rows(known, labels, classes, asked, is_cut, is_narrowed)
+
+
+def _matrices(context: Table, queries: Table) -> tuple[FloatArray, FloatArray]:
+    """Return numbers without holes, then one column per level, for both tables."""
+    numbers = _without_holes(numbers_of(context), numbers_of(queries))
+    levels = _one_hot(codes_of(context), codes_of(queries))
+    known, asked = (np.hstack(both) for both in zip(numbers, levels, strict=True))
+    return known, asked
+
+
+def _without_holes(
+    known: FloatArray, asked: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Put the context's mean where a number is missing or infinite."""
+    whole = np.isfinite(known)
+    peak = np.where(whole, np.abs(known), 0.0).max(axis=0, initial=0.0)
+    # Powers of two bring each column near 1: squares of 1e300 would overflow.
+    exponent = -np.frexp(peak)[1]
+    known, asked = np.ldexp(known, exponent), np.ldexp(asked, exponent)
+    total = np.where(whole, known, 0.0).sum(axis=0)
+    mean = total / np.maximum(whole.sum(axis=0), 1)
+    return np.where(whole, known, mean), np.where(np.isfinite(asked), asked, mean)
+
+
+def _one_hot(known: CodeArray, asked: CodeArray) -> tuple[FloatArray, FloatArray]:
+    """Give each level of the context a column; -1, a hole, is a level too."""
+    empty = np.empty((len(known), 0)), np.empty((len(asked), 0))
+    blocks = [empty]
+    for column, other in zip(known.T, asked.T, strict=True):
+        levels = np.unique(column)
+        blocks.append(
+            (1.0 * (column[:, None] == levels), 1.0 * (other[:, None] == levels))
+        )
+    first, second = (np.hstack(parts) for parts in zip(*blocks, strict=True))
+    return first, second
+
+
+def _even_rows(condition: IntArray, seed: int) -> IntArray:
+    """Return as many row numbers as may be kept, each class by its share."""
+    rng = stream(seed, "tabpfn-v1 context", len(condition))
+    _, code = np.unique(condition, return_inverse=True)
+    counts = np.bincount(code)
+    quota = allot(counts, MAX_ROWS, rng.random(len(counts)), counts, every_class=True)
+    shuffled = rng.permutation(len(code))
+    kept = [shuffled[code[shuffled] == k][:size] for k, size in enumerate(quota)]
+    return np.sort(np.concatenate(kept))
+
+
+def _most_telling(known: FloatArray, labels: IntArray, varies: BoolArray) -> BoolArray:
+    """Keep the columns that say most about the label in the context."""
+    told = np.where(varies, mutual_information(known, labels), -np.inf)
+    kept = np.zeros(known.shape[1], dtype=np.bool_)
+    kept[np.argsort(-told, kind="stable")[:MAX_COLUMNS]] = True
+    return kept
+
+
+def mutual_information(columns: FloatArray, labels: IntArray) -> FloatArray:
+    """Estimate what each column says about the label, in nats.
+
+    Columns are cut into bins of about equal counts.  What bins as many as a column has
+    would say by chance alone is taken off, so that few-valued columns are not at a
+    disadvantage; an estimate may be negative.
+    """
+    n_rows, n_columns = columns.shape
+    marks = np.quantile(columns, np.linspace(0, 1, _N_BINS + 1)[1:-1], axis=0)
+    bins = (columns[:, None, :] > marks[None]).sum(axis=1)
+    is_class = np.eye(int(labels.max()) + 1)[labels]
+    joint = np.zeros((n_columns, _N_BINS, is_class.shape[1]))
+    for k in range(_N_BINS):
+        joint[:, k] = (bins == k).T.astype(np.float64) @ is_class / n_rows
+    apart = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
+    ratio = np.divide(joint, apart, out=np.ones_like(joint), where=joint > 0)
+    told = (joint * np.log(ratio)).sum(axis=(1, 2))
+    n_used = (joint.sum(axis=2) > 0).sum(axis=1)
+    chance = (n_used - 1) * (is_class.shape[1] - 1) / (2 * n_rows)
+    return np.asarray(told - chance)
+
+
+def _scaled(known: FloatArray, asked: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standardise, draw outliers in, and make up for the columns that are not there."""
+    if known.shape[1] == 0 or len(known) < 2:
+        return known, asked
+    center = known.mean(axis=0)
+    spread = known.std(axis=0, ddof=1) + 1e-6
+    known = np.clip((known - center) / spread, -_BOUND, _BOUND)
+    asked = np.clip((asked - center) / spread, -_BOUND, _BOUND)
+    low, high = _limits(known)
+    share = MAX_COLUMNS / known.shape[1]
+    return _drawn_in(known, low, high) * share, _drawn_in(asked, low, high) * share
+
+
+def _limits(known: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what is no outlier: 4 deviations, found without what lies beyond 4."""
+    reach = _N_SIGMA * known.std(axis=0, ddof=1)
+    center = known.mean(axis=0)
+    inside = np.abs(known - center) <= reach
+    n_inside = inside.sum(axis=0)
+    center = np.where(inside, known, 0.0).sum(axis=0) / n_inside
+    squares = np.where(inside, (known - center) ** 2, 0.0).sum(axis=0)
+    reach = _N_SIGMA * np.sqrt(squares / np.maximum(n_inside - 1, 1))
+    return center - reach, center + reach
+
+
+def _drawn_in(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Let values beyond the limits grow only as their logarithm."""
+    rows = np.maximum(rows, low - np.log1p(np.abs(rows)))
+    return np.asarray(np.minimum(rows, high + np.log1p(np.abs(rows))))

@@ -14,7 +14,7 @@ from tabtap.config import DiffusionConfig
 from tabtap.datasets import load_penguins
 from tabtap.diffusion import fit_backbone
 from tabtap.errors import UserInputError
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
 from tabtap.table import read_frame
 
 QUICK = DiffusionConfig(n_steps=20, n_sample_steps=6, width=32, depth=2, device="cpu")

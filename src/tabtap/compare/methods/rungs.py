@@ -26,7 +26,7 @@ from tabtap.diffusion import Backbone, fit_backbone
 from tabtap.domain import Candidates, GateContext, Template
 from tabtap.domain.lineages import WHOLE
 from tabtap.errors import bad_setting
-from tabtap.evaluate.utility import FoldUtility
+from tabtap.evaluate.judging import FoldUtility
 from tabtap.gates import Gates, standard_gates
 from tabtap.proposal import (
     choose_anchors,

@@ -1,0 +1,369 @@
+"""Any scikit-learn estimator as evaluator or referee."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import StandardScaler
+
+from tabtap.domain import LearnerPrediction, Prediction, mix
+from tabtap.errors import UserInputError, bad_setting
+from tabtap.evaluate.learners import SEED, Estimator, Learners, answer_with, task_of
+from tabtap.table.schema import FloatArray, Task
+from tabtap.table.table import Table
+
+
+class EstimatorEvaluator:
+    """Answers queries with a learner of the user's, fitted anew on each context.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        A classifier or regressor, or a pipeline that ends in one.  It is cloned, never
+        changed, and sees encoded rows: standardised numbers and one-hot categories.  A
+        pipeline that goes by columns (a ``ColumnTransformer`` anywhere in it) sees the
+        features as they were given: container, names, dtypes and holes.  Labels arrive
+        as codes in the order of the target's levels.
+    name : str, optional
+        What it is reported by.  Default: the name of its class.
+    n_jobs : int, default=1
+        Contexts fitted at a time, in processes of their own.
+
+    Notes
+    -----
+    A random state left open is fixed, so that equal tables get equal answers.  A
+    classifier without ``predict_proba`` is asked for its ``decision_function`` (a
+    softmax, right in order and not in size) or counted by its labels alone, each with
+    probability 1: prefer scores to losses for these.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> EstimatorEvaluator(LogisticRegression()).name
+    'LogisticRegression'
+    """
+
+    def __init__(
+        self,
+        estimator: Estimator,
+        *,
+        name: str | None = None,
+        n_jobs: int = 1,
+    ) -> None:
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            raise bad_setting(
+                "estimator",
+                estimator,
+                "be an unfitted scikit-learn estimator with fit and predict",
+                "Pass an object such as LogisticRegression().",
+            )
+        self.estimator = estimator
+        self.name = name or type(estimator).__name__
+        self.n_jobs = n_jobs
+
+    def predict(
+        self, contexts: Sequence[Table], queries: Sequence[Table]
+    ) -> list[Prediction]:
+        """Return one prediction per (context, queries) pair, in the order given."""
+        learners = {self.name: self.estimator}
+        answers = answer_with(learners, contexts, queries, n_jobs=self.n_jobs)
+        return [answer[self.name] for answer in answers]
+
+
+# ---- The paper's ensemble evaluator: forest, linear model and network, equal weights.
+#
+# Appendix F names the three; their settings are those of the paper's predictors.
+
+
+N_TREES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleEvaluator:
+    """Averages what a forest, a linear model and a network predict.
+
+    Parameters
+    ----------
+    n_jobs : int, default=1
+        Learners fitted at a time, in processes of their own.
+    """
+
+    n_jobs: int = 1
+
+    name: ClassVar[str] = "ensemble"
+
+    def predict(
+        self, contexts: Sequence[Table], queries: Sequence[Table]
+    ) -> list[Prediction]:
+        """Return one prediction per (context, queries) pair, in the order given."""
+        learners = ensemble_learners(task_of(contexts, queries))
+        answers = answer_with(learners, contexts, queries, n_jobs=self.n_jobs)
+        return [mix(list(answer.values())) for answer in answers]
+
+
+def ensemble_learners(task: Task) -> Learners:
+    """Return the three learners for a task, by name."""
+    if task == "classification":
+        return MappingProxyType(
+            {
+                "forest": RandomForestClassifier(N_TREES, random_state=SEED, n_jobs=1),
+                "linear": LogisticRegression(max_iter=1000, random_state=SEED),
+                "network": MLPClassifier((100,), max_iter=500, random_state=SEED),
+            }
+        )
+    network = MLPRegressor(hidden_layer_sizes=(100,), max_iter=500, random_state=SEED)
+    return MappingProxyType(
+        {
+            "forest": RandomForestRegressor(N_TREES, random_state=SEED, n_jobs=1),
+            "linear": Ridge(alpha=1.0, random_state=SEED),
+            # A network learns nothing from a target of 1e-3 or 1e6 as it is.
+            "network": TransformedTargetRegressor(
+                regressor=network, transformer=StandardScaler()
+            ),
+        }
+    )
+
+
+# ---- The default referee: a panel of learners that people really train.
+#
+# A panel's loss is the mean of its members' losses: what rows are worth to someone who
+# trains one of them.  It is not the loss of their averaged prediction, which nobody
+# trains and which forgives a member that grew overconfident.
+
+
+PANEL = ("linear", "neighbors", "forest", "boosting")
+"""Names of the members."""
+
+LEAF_SIZE = 20
+"""Rows a boosted tree's leaf must have: what LightGBM and scikit-learn do by default.
+
+Below 40 rows such a booster cannot split at all, and any rows bring it back to life.
+That is what happens to whoever trains it, so the panel must know; results per learner
+show when a gain is the booster's alone.
+"""
+
+N_ROUNDS, LEARNING_RATE, N_LEAVES, N_BINS, COLUMN_SHARE = 30, 0.2, 15, 63, 0.5
+"""A booster a tenth as dear as the usual one and as good on few rows; see DECISIONS."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PanelPrediction:
+    """What each member says; the panel's own figures are means over members."""
+
+    members: Mapping[str, LearnerPrediction]
+    """Predictions by learner, for results that are shown per learner."""
+
+    def __len__(self) -> int:
+        return len(self.mixture)
+
+    @property
+    def mixture(self) -> LearnerPrediction:
+        """The members' averaged prediction."""
+        return mix(list(self.members.values()))
+
+    def losses(self, queries: Table) -> FloatArray:
+        """Return the members' mean loss for each query."""
+        return self._mean(lambda member: member.losses(queries))
+
+    def scores(self, queries: Table) -> FloatArray:
+        """Return the members' mean bounded score for each query."""
+        return self._mean(lambda member: member.scores(queries))
+
+    def hardness(self, queries: Table) -> FloatArray:
+        """Return the members' mean hardness for each query."""
+        return self._mean(lambda member: member.hardness(queries))
+
+    def uncertainty(self) -> FloatArray:
+        """Return how uncertain the averaged prediction is of each query.
+
+        Unlike the mean of the members' own, it grows where they disagree.
+        """
+        return self.mixture.uncertainty()
+
+    def in_unit_of(self, real: Table) -> PanelPrediction:
+        """Return the same with errors counted in the real targets' deviations."""
+        restated = {name: m.in_unit_of(real) for name, m in self.members.items()}
+        return PanelPrediction(MappingProxyType(restated))
+
+    def _mean(self, figure: Callable[[LearnerPrediction], FloatArray]) -> FloatArray:
+        figures = [figure(member) for member in self.members.values()]
+        return np.asarray(np.mean(figures, axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class PanelEvaluator:
+    """Asks a linear model, nearest neighbours, a forest and a booster.
+
+    Parameters
+    ----------
+    n_jobs : int, default=1
+        Learners fitted at a time, in processes of their own.
+    share : float, default=1.0
+        Share that contexts hold of the rows that will be trained on; the booster's
+        leaves shrink with it.  A booster of usual leaves cannot split 40 rows and can
+        split 50: judged on four fifths of 50 rows it would look dead, and any rows
+        would seem to revive it.
+    """
+
+    n_jobs: int = 1
+    share: float = 1.0
+
+    name: ClassVar[str] = "panel"
+
+    def predict(
+        self, contexts: Sequence[Table], queries: Sequence[Table]
+    ) -> list[Prediction]:
+        """Return one prediction per (context, queries) pair, in the order given."""
+        learners = panel_learners(task_of(contexts, queries), self.share)
+        answers = answer_with(learners, contexts, queries, n_jobs=self.n_jobs)
+        return [PanelPrediction(MappingProxyType(answer)) for answer in answers]
+
+
+def panel_learners(task: Task, share: float = 1.0) -> Learners:
+    """Return the members for a task, by name; LightGBM boosts where it is installed."""
+    # Trees of neighbours measure each query by itself; brute force measures many at
+    # once, and rounding then decides ties differently in another company.
+    neighbors = {"n_neighbors": 5, "algorithm": "kd_tree", "n_jobs": 1}
+    if task == "classification":
+        members = {
+            "linear": LogisticRegression(max_iter=1000, random_state=SEED),
+            "neighbors": KNeighborsClassifier(**neighbors),
+            "forest": RandomForestClassifier(N_TREES, random_state=SEED, n_jobs=1),
+        }
+    else:
+        members = {
+            "linear": Ridge(alpha=1.0, random_state=SEED),
+            "neighbors": KNeighborsRegressor(**neighbors),
+            "forest": RandomForestRegressor(N_TREES, random_state=SEED, n_jobs=1),
+        }
+    return MappingProxyType({**members, "boosting": _booster(task, share)})
+
+
+def _booster(task: Task, share: float) -> Estimator:
+    leaf_size = max(1, round(LEAF_SIZE * share))
+    labels = task == "classification"
+    if find_spec("lightgbm") is not None:
+        lightgbm = importlib.import_module("lightgbm")
+        make = lightgbm.LGBMClassifier if labels else lightgbm.LGBMRegressor
+        return make(
+            n_estimators=N_ROUNDS,
+            learning_rate=LEARNING_RATE,
+            num_leaves=N_LEAVES,
+            max_bin=N_BINS,
+            colsample_bytree=COLUMN_SHARE,
+            min_child_samples=leaf_size,
+            random_state=SEED,
+            n_jobs=1,
+            verbosity=-1,
+        )
+    make = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
+    return make(
+        max_iter=N_ROUNDS,
+        learning_rate=LEARNING_RATE,
+        max_leaf_nodes=N_LEAVES,
+        max_bins=N_BINS,
+        max_features=COLUMN_SHARE,
+        min_samples_leaf=leaf_size,
+        random_state=SEED,
+        early_stopping=False,
+    )
+
+
+# ---- The paper's holdout evaluator: a linear model, judged on a validation split.
+#
+# Appendix F, equation 50.  Its queries are validation rows that no context contains:
+# hand the same ones to every context, and the losses differ by what the contexts do.
+
+
+@dataclass(frozen=True, slots=True)
+class HoldoutEvaluator:
+    """Logistic regression for labels, ridge regression for numbers.
+
+    Parameters
+    ----------
+    n_jobs : int, default=1
+        Contexts fitted at a time, in processes of their own.
+    """
+
+    n_jobs: int = 1
+
+    name: ClassVar[str] = "holdout"
+
+    def predict(
+        self, contexts: Sequence[Table], queries: Sequence[Table]
+    ) -> list[Prediction]:
+        """Return one prediction per (context, queries) pair, in the order given."""
+        learners = holdout_learners(task_of(contexts, queries))
+        answers = answer_with(learners, contexts, queries, n_jobs=self.n_jobs)
+        return [answer["linear"] for answer in answers]
+
+
+def holdout_learners(task: Task) -> Learners:
+    """Return the paper's linear model for a task, by name."""
+    if task == "classification":
+        linear = LogisticRegression(max_iter=500, random_state=SEED)
+    else:
+        linear = Ridge(alpha=1.0, random_state=SEED)
+    return MappingProxyType({"linear": linear})
+
+
+# ---- Boosters of other packages, by the name that people know them by.
+#
+# They are set as their packages set them: who asks for one by name trains it so.
+
+
+_CLASSES = {"classification": "Classifier", "regression": "Regressor"}
+_QUIET: Mapping[str, tuple[str, dict[str, Any]]] = MappingProxyType(
+    {
+        "lightgbm": ("LGBM", {"verbosity": -1}),
+        "xgboost": ("XGB", {"verbosity": 0}),
+    }
+)
+"""Of each package: how its classes begin, and what keeps them from printing."""
+
+BOOSTERS = tuple(_QUIET)
+
+
+def booster(name: str, task: Task, role: str = "referee") -> Estimator:
+    """Return an unfitted booster of a package.
+
+    Parameters
+    ----------
+    name : {"lightgbm", "xgboost"}
+        The package.
+    task : {"classification", "regression"}
+        What the table asks for.
+    role : str, default="referee"
+        The setting that the name was passed as, for messages.
+
+    Raises
+    ------
+    UserInputError
+        If the package is not installed.
+    """
+    begin, quiet = _QUIET[name]
+    try:
+        package = importlib.import_module(name)
+    except ImportError as error:
+        raise UserInputError(
+            f"{role}={name!r} cannot be used: the package {name} is not installed. "
+            "Run: pip install 'tabtap[bench]'"
+        ) from error
+    make = getattr(package, begin + _CLASSES[task])
+    return make(random_state=SEED, n_jobs=1, **quiet)

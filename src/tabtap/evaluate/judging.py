@@ -1,0 +1,496 @@
+"""The estimated gain of a few rows, asked of an evaluator at every step.
+
+Fold k is answered by the other folds, the committed rows of the lineage that may
+answer it, and the rows in question of that lineage.  All folds of all questions are
+asked in one call, so that an in-context evaluator fuses them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+
+from tabtap.config import UtilityConfig
+from tabtap.domain import (
+    Baseline,
+    ClassPrediction,
+    LearnerPrediction,
+    Lineages,
+    Prediction,
+    RefereeScores,
+    TargetUnit,
+    UtilityEstimate,
+    ValuePrediction,
+    scatter,
+)
+from tabtap.errors import EvaluatorError, UserInputError
+from tabtap.evaluate.evaluators import PanelPrediction
+from tabtap.evaluate.metric import Metric
+from tabtap.stages import Evaluator
+from tabtap.table.schema import FloatArray, IntArray, Kind
+from tabtap.table.table import NO_ROW, Table, ancestor_rows, concat
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldUtility:
+    """Plug-in utility by cross-validation (section 3.3, appendix D.2.2)."""
+
+    real: Table
+    lineages: Lineages
+    evaluator: Evaluator
+    config: UtilityConfig
+
+    def baseline(self, committed: Table) -> Baseline:
+        """Answer every real row from the committed table, and choose the focus."""
+        folds = range(self.lineages.n_folds)
+        contexts = [self._context(fold, committed) for fold in folds]
+        queries = [self.real.take(self.lineages.asked(fold)) for fold in folds]
+        answers = self._ask(contexts, queries)
+        hardness = np.empty(len(self.real))
+        uncertainty = np.empty(len(self.real))
+        focus, losses = [], []
+        for fold, asked, answer in zip(folds, queries, answers, strict=True):
+            rows = self.lineages.asked(fold)
+            hardness[rows] = answer.hardness(asked)
+            uncertainty[rows] = answer.uncertainty()
+            chosen = hardest_rows(hardness[rows], self.config.focus_fraction)
+            focus.append(asked.take(chosen))
+            losses.append(answer.losses(asked)[chosen])
+        return Baseline(
+            tuple(contexts), tuple(focus), tuple(losses), hardness, uncertainty
+        )
+
+    def gains(
+        self, baseline: Baseline, added: Sequence[Table]
+    ) -> list[UtilityEstimate]:
+        """Estimate the gain of each of several sets of rows, on the same focus.
+
+        Notes
+        -----
+        Equation 14: the loss before minus the loss after.  A set without rows for a
+        fold gains nothing there, and the evaluator is not asked.
+        """
+        contexts, queries, places = [], [], []
+        for number, rows in enumerate(added):
+            for fold, context in enumerate(baseline.contexts):
+                beside = self.lineages.held_by(self.lineages.judging(fold), rows)
+                if len(beside):
+                    contexts.append(concat([context, beside]))
+                    queries.append(baseline.focus[fold])
+                    places.append((number, fold))
+        drops = [
+            [np.zeros(len(losses)) for losses in baseline.fold_losses] for _ in added
+        ]
+        answers = self._ask(contexts, queries) if contexts else []
+        for (number, fold), asked, answer in zip(places, queries, answers, strict=True):
+            drops[number][fold] = baseline.fold_losses[fold] - answer.losses(asked)
+        return [_estimate(drop) for drop in drops]
+
+    def foresee(self, rows: Table) -> Prediction | None:
+        """Predict candidates, each from real folds that lack its real ancestor.
+
+        Returns None for no rows.  No lineage is told of the fold it has never seen.  A
+        row without an ancestor is answered by the folds that its lineage has seen.
+        """
+        if not len(rows):
+            return None
+        ancestor = ancestor_rows(self.real, rows)
+        home = np.where(ancestor == NO_ROW, NO_ROW, self.lineages.fold[ancestor])
+        pairs, group = np.unique(
+            np.stack([rows.unseen_fold, home]), axis=1, return_inverse=True
+        )
+        places = [np.flatnonzero(np.ravel(group) == k) for k in range(pairs.shape[1])]
+        contexts = [self._apart(int(unseen), int(own)) for unseen, own in pairs.T]
+        answers = self._ask(contexts, [rows.take(part) for part in places])
+        return scatter(
+            [
+                (part, _one_learner(answer))
+                for part, answer in zip(places, answers, strict=True)
+            ]
+        )
+
+    def _apart(self, unseen: int, own: int) -> Table:
+        """Return the real rows of all folds but two."""
+        fold = self.lineages.fold
+        rows = np.flatnonzero((fold != unseen) & (fold != own))
+        if not len(rows):  # of two folds there is no third
+            rows = self.lineages.seen(unseen)
+        return self.real.take(rows)
+
+    def _context(self, fold: int, committed: Table) -> Table:
+        beside = self.lineages.held_by(self.lineages.judging(fold), committed)
+        if self.config.max_committed is not None:
+            beside = _thinned(beside, self.config.max_committed)
+        return concat([self.real.take(self.lineages.seen(fold)), beside])
+
+    def _ask(
+        self, contexts: Sequence[Table], queries: Sequence[Table]
+    ) -> list[Prediction]:
+        return ask(self.evaluator, contexts, queries, self.real)
+
+
+def _one_learner(answer: Prediction) -> LearnerPrediction:
+    mixture = getattr(answer, "mixture", answer)  # a panel speaks with one voice here
+    return cast("LearnerPrediction", mixture)
+
+
+def _estimate(drops: Sequence[FloatArray]) -> UtilityEstimate:
+    return UtilityEstimate(
+        float(np.mean(np.concatenate(drops))),
+        tuple(float(np.mean(drop)) for drop in drops),
+    )
+
+
+def _thinned(rows: Table, most: int) -> Table:
+    # Evenly spaced, so that every window keeps its share.
+    if len(rows) <= most:
+        return rows
+    return rows.take(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))
+
+
+# ---- Which real rows a question is about: the hardest of each fold.
+
+
+def hardest_rows(hardness: FloatArray, fraction: float) -> IntArray:
+    """Pick the hardest share of some query rows.
+
+    Parameters
+    ----------
+    hardness : array of shape (n_rows,)
+        Entropy for classification, absolute residual for regression.
+    fraction : float
+        Share of the rows to keep, in (0, 1].  At least one row is always kept.
+
+    Returns
+    -------
+    array of shape (n_kept,)
+        Row numbers, hardest first.  Equally hard rows keep their order.
+
+    Raises
+    ------
+    UserInputError
+        If there is no row to pick from or a hardness is NaN.
+
+    Notes
+    -----
+    The result is Q_hard in equation 13.  It is chosen once per window, from D_t alone,
+    and reused for D_t plus candidates: two losses are only comparable on the same rows.
+
+    Examples
+    --------
+    >>> hardest_rows(np.array([0.1, 0.9, 0.5, 0.9]), fraction=0.5)
+    array([1, 3])
+    """
+    if len(hardness) == 0:
+        raise UserInputError("No query rows were given. Use fewer folds or more rows.")
+    if np.isnan(hardness).any():
+        bad = int(np.isnan(hardness).argmax())
+        raise UserInputError(
+            f"The evaluator returned NaN for query row {bad}. "
+            "Check that every column it sees is finite."
+        )
+    n_kept = max(1, math.ceil(fraction * len(hardness)))
+    return np.argsort(-hardness, kind="stable")[:n_kept]
+
+
+# ---- Ask an evaluator and trust nothing: a foreign one may raise or answer nonsense.
+
+
+Role = Literal["evaluator", "referee"]
+
+
+def ask(
+    evaluator: Evaluator,
+    contexts: Sequence[Table],
+    queries: Sequence[Table],
+    real: Table,
+    role: Role = "evaluator",
+) -> list[Prediction]:
+    """Return an evaluator's predictions, one per pair, in the unit of the real rows.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Who is asked.
+    contexts, queries : sequences of Table
+        What each question is answered from, and what it is about.
+    real : Table
+        The real rows, in whose deviations errors are counted.
+    role : {"evaluator", "referee"}, default="evaluator"
+        The setting that it was passed as, for messages.
+
+    Raises
+    ------
+    EvaluatorError
+        If it raises, or answers with what is no prediction of the queries.
+    """
+    try:
+        answers = list(evaluator.predict(contexts, queries))
+        fault = next(_faults(answers, queries, real), None)
+        if fault is None:
+            return [answer.in_unit_of(real) for answer in answers]
+    except (UserInputError, MemoryError):
+        raise
+    except Exception as error:
+        raise EvaluatorError(
+            f"The {role} {evaluator.name!r} failed on {_counted(contexts)}: "
+            f"{type(error).__name__}: {error}. {_way_out(evaluator, role)}"
+        ) from error
+    raise EvaluatorError(
+        f"The {role} {evaluator.name!r} {fault}. It must return one prediction per "
+        "pair, in their order: a tabtap.domain.ClassPrediction or ValuePrediction. "
+        f"{_way_out(evaluator, role)}"
+    )
+
+
+def _counted(contexts: Sequence[Table]) -> str:
+    sizes = sorted(map(len, contexts))
+    if len(sizes) == 1:
+        return f"a context of {sizes[0]} rows"
+    return f"{len(sizes)} contexts of {sizes[0]} to {sizes[-1]} rows"
+
+
+def _faults(
+    answers: Sequence[Prediction], queries: Sequence[Table], real: Table
+) -> Iterator[str]:
+    """Say what is wrong with some answers, as the rest of a sentence."""
+    for answer in answers:
+        if not hasattr(answer, "in_unit_of"):
+            yield f"answered a {type(answer).__name__}, which is no prediction"
+    lengths, wanted = [list(map(len, parts)) for parts in (answers, queries)]
+    if lengths != wanted:
+        yield f"answered {lengths} queries when it was asked {wanted}"
+    for answer in answers:
+        parts = answer.members if isinstance(answer, PanelPrediction) else {"": answer}
+        for part in parts.values():
+            yield from _faults_of_learner(part, real)
+
+
+def _faults_of_learner(answer: Prediction, real: Table) -> Iterator[str]:
+    target = real.schema.target
+    levels = None
+    if target is not None and target.task == "classification":
+        levels = target.column.levels
+    if isinstance(answer, ClassPrediction):
+        yield from _faults_of_classes(answer, levels)
+    if isinstance(answer, ValuePrediction):
+        if levels is not None:
+            yield "answered numbers when it was asked for probabilities of classes"
+        yield from _faults_of_values("mean", answer.mean)
+        yield from _faults_of_values("variance", answer.variance)
+
+
+def _faults_of_classes(
+    answer: ClassPrediction, levels: Sequence[object] | None
+) -> Iterator[str]:
+    found = answer.probabilities
+    if levels is None:
+        yield "answered probabilities of classes when it was asked for numbers"
+    elif found.ndim != 2 or found.shape[1] != len(levels):
+        yield (
+            f"answered probabilities of shape {found.shape}, but there are "
+            f"{len(levels)} classes and each needs a column"
+        )
+    elif np.isnan(found).any():
+        yield "answered NaN as a probability"
+
+
+def _faults_of_values(name: str, numbers: FloatArray) -> Iterator[str]:
+    if numbers.ndim != 1:
+        yield f"answered a {name} of shape {numbers.shape}, not one number per query"
+    elif np.isnan(numbers).any():
+        yield f"answered NaN as a {name}"
+
+
+def _way_out(evaluator: Evaluator, role: Role) -> str:
+    others = ("panel" if role == "referee" else "ensemble", "holdout")
+    other = next(name for name in others if name != evaluator.name)
+    return f"Use another one, such as {role}={other!r}."
+
+
+# ---- The referee: scores every real row with learners that have not seen it.
+#
+# A metric that tells folds, not rows, may have nothing to say of a fold that lacks a
+# class.  Which folds those are is found out before anything is trained.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldReferee:
+    """A learner, or a panel of them, and the user's yardstick."""
+
+    real: Table
+    lineages: Lineages
+    evaluator: Evaluator
+    metric: Metric
+
+    @property
+    def name(self) -> str:
+        """Who scores, and by what if not by the score of predictions."""
+        who, what = self.evaluator.name, self.metric.name
+        return who if what == "score" else f"{who} by {what}"
+
+    def scores(self, synthetic: Table) -> RefereeScores:
+        """Score the real rows, each fold without itself and with a lineage's rows.
+
+        Folds of which the metric can say nothing are left out, whatever stands beside
+        them: which they are depends on their true targets alone.
+        """
+        folds = scorable_folds(self.metric, self.real, self.lineages)
+        queries = [self.real.take(self.lineages.asked(fold)) for fold in folds]
+        contexts = [self._context(fold, synthetic) for fold in folds]
+        answers = ask(self.evaluator, contexts, queries, self.real, "referee")
+        overall = [self._score(a, q) for a, q in zip(answers, queries, strict=True)]
+        by_learner: dict[str, list[FloatArray]] = {}
+        for answer, asked in zip(answers, queries, strict=True):
+            for name, member in _members(answer).items():
+                by_learner.setdefault(name, []).append(self._score(member, asked))
+        return RefereeScores(
+            self._in_order(folds, overall),
+            {name: self._in_order(folds, part) for name, part in by_learner.items()},
+        )
+
+    def _context(self, fold: int, synthetic: Table) -> Table:
+        beside = self.lineages.held_by(self.lineages.judging(fold), synthetic)
+        return concat([self.real.take(self.lineages.seen(fold)), beside])
+
+    def _score(self, answer: Prediction, asked: Table) -> FloatArray:
+        return self.metric.score(answer, asked)
+
+    def _in_order(
+        self, folds: Sequence[int], parts: Sequence[FloatArray]
+    ) -> FloatArray:
+        """Return one score per real row in row order, or one per fold."""
+        rows = [self.lineages.asked(fold) for fold in folds]
+        if any(len(part) != len(row) for part, row in zip(parts, rows, strict=True)):
+            return np.asarray([float(np.mean(part)) for part in parts])
+        return np.concatenate(parts)[np.argsort(np.concatenate(rows))]
+
+
+def check_metric(metric: Metric, real: Table, lineages: Lineages) -> None:
+    """Refuse a metric that cannot score these folds, before anything is trained.
+
+    Raises
+    ------
+    UserInputError
+        If it cannot score the table, or fewer than two of its folds.
+    """
+    scorable_folds(metric, real, lineages)
+
+
+def check_judge(
+    evaluator: Evaluator,
+    real: Table,
+    fold: IntArray,
+    role: Role,
+    carried: Collection[Hashable] = (),
+) -> None:
+    """Have a judge answer one fold from the others, before anything is trained.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Who is to judge.
+    real : Table
+        The real rows.
+    fold : array of shape (n_rows,)
+        Fold of every real row.
+    role : {"evaluator", "referee"}
+        The setting that it was passed as, for messages.
+    carried : collection of column names
+        Identifiers that new rows have.
+
+    Raises
+    ------
+    UserInputError
+        If it cannot be fitted, or is of the wrong kind for the task.
+    EvaluatorError
+        If it raises, or answers with what is no prediction of the queries.
+    """
+    others = real.take(fold != 0)
+    made = _as_made(others.take(np.arange(1)), carried)
+    ask(evaluator, [concat([others, *made])], [real.take(fold == 0)], real, role)
+
+
+def _as_made(rows: Table, carried: Collection[Hashable]) -> list[Table]:
+    """Return some rows as new ones look, if that differs: without identifiers."""
+    lost = np.array(
+        [
+            column.kind is Kind.IDENTIFIER and column.name not in carried
+            for column in rows.schema.features
+        ]
+    )
+    if not lost.any():
+        return []
+    regenerate = np.tile(lost, (len(rows), 1))
+    return [rows.redrawn(regenerate, rows.numeric, rows.categorical)]
+
+
+def scorable_folds(metric: Metric, real: Table, lineages: Lineages) -> list[int]:
+    """Return the folds of which a metric can say something, by true targets alone.
+
+    An area under a curve needs rows of every class, R squared two different targets.
+
+    Raises
+    ------
+    UserInputError
+        If it cannot score the table, or fewer than two of its folds: a single one has
+        no error bar.
+    """
+    if (reason := _obstacle(metric, real, real)) is not None:
+        raise reason
+    reasons = {
+        fold: _obstacle(metric, real.take(lineages.asked(fold)), real)
+        for fold in range(lineages.n_folds)
+    }
+    folds = [fold for fold, found in reasons.items() if found is None]
+    if len(folds) < min(2, lineages.n_folds):
+        first = next(found for found in reasons.values() if found is not None)
+        raise UserInputError(
+            f"{len(folds)} of {lineages.n_folds} folds can be scored, and two are "
+            f"needed for an error bar. {first}"
+        ) from first
+    return folds
+
+
+def _obstacle(metric: Metric, asked: Table, real: Table) -> UserInputError | None:
+    """Return why a metric can score no prediction of some rows; None if it can one."""
+    reason = UserInputError(
+        f"scoring={metric.name!r} gives no finite number for {len(asked)} rows. Use "
+        "another, such as 'score', which can tell every row."
+    )
+    with np.errstate(all="ignore"):  # of targets near the largest floats
+        for guess in _guesses(asked, real):
+            try:
+                if np.isfinite(metric.score(guess, asked)).all():
+                    return None
+            except UserInputError as error:
+                reason = error
+    return reason
+
+
+def _guesses(asked: Table, real: Table) -> Iterator[Prediction]:
+    """Make up predictions of some rows: near the truth, then far from it.
+
+    Neither is constant nor perfect, of which some metrics can say nothing.
+    """
+    target = real.schema.target
+    if target is None or target.task == "regression":
+        center = TargetUnit.of(real).center
+        for share in (0.5, 1.5):
+            mean = share * asked.target_values + (1.0 - share) * center
+            guess = ValuePrediction(mean, np.ones(len(asked)))
+            yield guess.in_unit_of(real)
+        return
+    n_classes = len(target.column.levels)
+    often = np.bincount(real.target, minlength=n_classes) / len(real)
+    for shift in range(min(n_classes, 2)):
+        likely = np.eye(n_classes)[(asked.target + shift) % n_classes]
+        yield ClassPrediction((often + 2.0 * likely) / 3.0)
+
+
+def _members(answer: Prediction) -> Mapping[str, Prediction]:
+    return answer.members if isinstance(answer, PanelPrediction) else {}
