@@ -15,11 +15,11 @@ from runs import RUNS, checked
 from study_cell import Ground
 from truth import Truth
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.api.wiring import lineages_of, make_scene
 from tabtap.compare.controls import independent_columns
 from tabtap.diffusion import BackboneStack
 from tabtap.domain import Baseline, Lineages, Standing, Trial
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table
 from tabtap.table.table import concat
 

@@ -26,7 +26,6 @@ from records import append_records, markdown_table, read_records, stamp
 from summary import mean_and_error
 from threadpoolctl import threadpool_limits
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.controls import bootstrap, independent_columns
 from tabtap.compare.methods.ctgan import Ctgan
 from tabtap.compare.methods.flat import FlatColumns, FlatRows
@@ -34,6 +33,7 @@ from tabtap.compare.methods.tvae import Tvae
 from tabtap.compare.sources import SOURCES
 from tabtap.fidelity import shape_error, trend_error
 from tabtap.rng import stream
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table
 
 SCRIPT = Path(__file__).with_name("ctgan_process.py")

@@ -15,13 +15,13 @@ import numpy as np
 from study_cell import Ground
 from truth import Truth
 
-from tabtap.api.presets import PRESETS, Preset
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.api.wiring import fresh_start, lineages_of, make_scene
 from tabtap.compare.methods.rungs import paper_preset
+from tabtap.config import PRESETS, Preset
 from tabtap.domain import Bound, Certificate, Standing, Trial
 from tabtap.loop import Limits, augment
 from tabtap.stages import Commitment
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table
 from tabtap.table.table import concat
 

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from usefulness import Cell
 
-from tabtap.api.presets import PRESETS, Preset
 from tabtap.api.wiring import Request, lineages_of
 from tabtap.compare.methods.asking import request_for
 from tabtap.compare.protocol import Repetition, repetitions
-from tabtap.config import DiffusionConfig
+from tabtap.config import PRESETS, DiffusionConfig, Preset
 from tabtap.diffusion import BackboneStack, load_stack
 
 # Its two public callers fit either the folds or the whole table, never both at once.

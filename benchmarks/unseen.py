@@ -15,7 +15,6 @@ from typing import Any
 from records import ROOT, stamp
 from sklearn import datasets
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.catalogue_of_tables import tables_named
 from tabtap.compare.cells import Cell, Terms
 from tabtap.compare.clusters import Cluster
@@ -25,6 +24,7 @@ from tabtap.compare.protocol import repetition
 from tabtap.compare.run import run_cells
 from tabtap.compare.store import Record, Store
 from tabtap.compare.work import attempt
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table, read_frame
 
 TABLES = {

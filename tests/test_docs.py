@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 import tabtap
-from tabtap.api import PRESETS, Preset, presets
+from tabtap import config
+from tabtap.api import PRESETS, Preset
 from tabtap.cli.app import main
 from tabtap.config import DiffusionConfig, UtilityConfig
 
@@ -34,9 +35,9 @@ QUICK = Preset(
 DONE, NO_GAIN = 0, 3
 COMMAND = f"""#!{sys.executable}
 import sys
-from tabtap.api import PRESETS, Preset, presets
+from tabtap import config as presets
 from tabtap.cli.app import main
-from tabtap.config import DiffusionConfig
+from tabtap.config import PRESETS, DiffusionConfig, Preset
 quick = Preset(
     augment=PRESETS["fast"].augment, diffusion=DiffusionConfig(n_steps=40)
 )
@@ -95,7 +96,7 @@ def run_in(tools):
 
     def run(page, folder):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(presets, "PRESETS", {**PRESETS, "fast": QUICK})
+            patch.setattr(config, "PRESETS", {**PRESETS, "fast": QUICK})
             patch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
             patch.setenv("PYTHONPATH", str(ROOT / "src"))
             patch.chdir(folder)

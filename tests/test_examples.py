@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tabtap.api import PRESETS, presets
+from tabtap import config
+from tabtap.api import PRESETS
 from tabtap.config import DiffusionConfig
 from tabtap.datasets import load_penguins
 
@@ -41,7 +42,7 @@ def test_the_example_runs_when_training_is_cut_short(
     path, capsys, monkeypatch, tmp_path
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(presets, "PRESETS", {**PRESETS, **QUICK})
+    monkeypatch.setattr(config, "PRESETS", {**PRESETS, **QUICK})
 
     lines = printed_by(path, capsys, monkeypatch)
 

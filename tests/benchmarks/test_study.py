@@ -9,8 +9,7 @@ from study import METHODS, file_of, finished, measure_cell, parts_of, pending
 from study_cell import prepare, repetition_of
 from usefulness import Cell
 
-from tabtap.api.presets import Preset
-from tabtap.config import AugmentConfig, CommitConfig, PolicyConfig
+from tabtap.config import AugmentConfig, CommitConfig, PolicyConfig, Preset
 
 QUICK = {"n_steps": 5, "width": 16}
 BRIEF = Preset(

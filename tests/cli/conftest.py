@@ -137,7 +137,7 @@ def done(tmp_path_factory, birds):
 def quick_fast(monkeypatch):
     """Have ``--preset fast`` run in a second in this process as well."""
     script = runpy.run_path(str(HERE / "quick_tabtap.py"))
-    monkeypatch.setattr("tabtap.api.presets.PRESETS", script["quick_presets"]())
+    monkeypatch.setattr("tabtap.config.PRESETS", script["quick_presets"]())
 
 
 @pytest.fixture

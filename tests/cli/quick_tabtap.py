@@ -9,12 +9,13 @@ import sys
 
 def quick_presets():
     """Return the presets, with settings that run in a second as ``fast``."""
-    from tabtap.api.presets import PRESETS, Preset
     from tabtap.config import (
+        PRESETS,
         AugmentConfig,
         CommitConfig,
         DiffusionConfig,
         PolicyConfig,
+        Preset,
         ProposalConfig,
         UtilityConfig,
     )
@@ -37,7 +38,7 @@ def main():
     from tabtap.cli.app import main as real_main
 
     if "fast" in sys.argv:
-        import tabtap.api.presets as presets
+        import tabtap.config as presets
 
         presets.PRESETS = quick_presets()
     if "+" not in sys.argv:

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from tabtap.api.stopwatch import Stopwatch
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import read_frame
 
 

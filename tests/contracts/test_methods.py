@@ -7,13 +7,18 @@ import pandas as pd
 import pytest
 import torch
 
-from tabtap.api.presets import Preset
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods import describe_method
 from tabtap.compare.methods.catalogue import METHOD_NAMES, method_named
 from tabtap.compare.methods.spada_flow import FlowSettings
-from tabtap.config import AugmentConfig, CommitConfig, DiffusionConfig, PolicyConfig
+from tabtap.config import (
+    AugmentConfig,
+    CommitConfig,
+    DiffusionConfig,
+    PolicyConfig,
+    Preset,
+)
 from tabtap.errors import UserInputError
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import Kind, concat, read_frame, write_frame
 from tabtap.table.table import NO_ROW
 

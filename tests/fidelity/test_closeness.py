@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from tabtap.fidelity import measure_closeness
-from tabtap.fidelity.closeness import Closeness
+from tabtap.fidelity import Closeness, measure_closeness
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ def test_a_row_within_a_tenth_of_the_usual_gap_is_nearly_a_copy(build_table):
 
 
 def test_a_long_table_has_the_baseline_of_some_of_its_rows(build_table, monkeypatch):
-    monkeypatch.setattr("tabtap.fidelity.closeness.MAX_BASELINE_ROWS", 5)
+    monkeypatch.setattr("tabtap.fidelity.MAX_BASELINE_ROWS", 5)
     real = build_table(np.zeros(21, int), np.arange(21.0))
 
     found = measure_closeness(real, real.empty())

@@ -3,8 +3,7 @@ import pytest
 from scipy.stats import chi2_contingency, f_oneway
 from scipy.stats.contingency import crosstab
 
-from tabtap.fidelity import associations
-from tabtap.fidelity.relations import TARGET, is_signed
+from tabtap.fidelity import TARGET, associations, is_signed
 
 
 def test_two_numbers_are_correlated_over_rows_that_have_both(build_table, rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tabtap.errors import SmallerBatchWarning
-from tabtap.proposal.batches import Batches
+from tabtap.proposal import Batches
 
 FULL = [
     MemoryError(),

@@ -6,8 +6,14 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 from tabtap.config import ProposalConfig
-from tabtap.proposal import important_by_lineage, important_columns
-from tabtap.proposal.columns import _levels, information, learned_columns, stability
+from tabtap.proposal import (
+    _levels,
+    important_by_lineage,
+    important_columns,
+    information,
+    learned_columns,
+    stability,
+)
 from tabtap.table import read_frame
 
 

@@ -29,10 +29,10 @@ from tabtap.api.choices import (
 from tabtap.api.containers import unwrap
 from tabtap.api.narrator import Narrator
 from tabtap.api.noting import table_notes, with_notes
-from tabtap.api.presets import Preset, preset_named
 from tabtap.api.run import Terms, run
 from tabtap.api.seeds import seed_of
 from tabtap.api.wiring import Request
+from tabtap.config import Preset, preset_named
 from tabtap.errors import RunInterrupted
 from tabtap.result import AugmentResult
 from tabtap.table.frame import read_frame

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tabtap.api.checkpoint import Checkpoint
 from tabtap.api.narrator import Narrator
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.api.watching import RunPlan, Watchers
 from tabtap.api.wiring import Request, fresh_start, lineages_of, make_scene
 from tabtap.domain import Lineages
@@ -21,6 +20,7 @@ from tabtap.evaluate.weights import CHECKPOINTS
 from tabtap.loop import Limits, Outcome, Progress, Stop, augment
 from tabtap.result import AugmentResult, RunAbout, installed_versions
 from tabtap.stages import Observer
+from tabtap.stopwatch import Stopwatch
 
 AUTO_BUDGET = 2000
 """Most rows of ``budget="auto"``."""

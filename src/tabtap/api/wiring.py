@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabtap.api.presets import Preset
-from tabtap.api.stopwatch import Stopwatch
-from tabtap.config import AugmentConfig
+from tabtap.config import AugmentConfig, Preset
 from tabtap.diffusion import BackboneStack, fit_backbone, fit_fold_backbones
 from tabtap.diffusion.train import TrainingObserver
 from tabtap.domain import Candidates, Lineages
@@ -30,6 +28,7 @@ from tabtap.policy.sensor import Wish
 from tabtap.proposal import LineageProposer, important_by_lineage
 from tabtap.rng import stream
 from tabtap.stages import ActionPolicy, Commitment
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import IntArray
 from tabtap.table.split import folds
 from tabtap.table.table import Table

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tabtap.api.choices import copies_of
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.cells import Cell, Terms
 from tabtap.compare.intervals import intervals
 from tabtap.compare.methods.catalogue import method_named
@@ -20,6 +19,7 @@ from tabtap.compare.predictors import row_losses
 from tabtap.compare.store import Record
 from tabtap.compare.work import attempt
 from tabtap.rng import stream
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import FloatArray, IntArray, Task
 from tabtap.table.split import folds
 from tabtap.table.table import Table, concat

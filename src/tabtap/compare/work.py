@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.cells import Cell
 from tabtap.compare.memory import peak_bytes, reset_peak
 from tabtap.compare.methods import Method, MindsGroups, describe_method
@@ -24,6 +23,7 @@ from tabtap.compare.sources import load_source
 from tabtap.errors import UserInputError
 from tabtap.result import installed_versions
 from tabtap.rng import stream
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table, read_frame
 from tabtap.table.schema import IntArray
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from tabtap.fidelity import Closeness, measure_closeness
-from tabtap.fidelity.closeness import LOW_SHARE
+from tabtap.fidelity import LOW_SHARE, Closeness, measure_closeness
 from tabtap.report.blocks import Figure, Section, TableBlock, Text
 from tabtap.report.drawing import (
     FONT_SIZE,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tabtap.fidelity.relations import TARGET
+from tabtap.fidelity import TARGET
 from tabtap.report import wording
 from tabtap.report.drawing import clean
 from tabtap.report.wording import MINUS, THIN

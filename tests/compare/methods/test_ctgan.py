@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.ctgan import Ctgan
 from tabtap.errors import UserInputError
+from tabtap.stopwatch import Stopwatch
 
 
 def test_a_batch_is_made_of_whole_packs():

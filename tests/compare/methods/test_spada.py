@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.spada import SPADA
 from tabtap.compare.methods.spada_flow import FlowSettings
 from tabtap.errors import UserInputError
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import read_frame
 
 GRAPH = {"b": ["a"], "size": ["b"], "c": ["b"]}

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.tabddpm import QuantileScale, TabDdpm
 from tabtap.errors import UserInputError
+from tabtap.stopwatch import Stopwatch
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,17 @@ import numpy as np
 import pytest
 
 from tabtap.api import TabularAugmenter
-from tabtap.api.presets import Preset
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.tap import TAP
-from tabtap.config import AugmentConfig, CommitConfig, DiffusionConfig, UtilityConfig
+from tabtap.config import (
+    AugmentConfig,
+    CommitConfig,
+    DiffusionConfig,
+    Preset,
+    UtilityConfig,
+)
 from tabtap.datasets import load_penguins
 from tabtap.errors import UserInputError
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import read_frame
 
 EAGER = Preset(

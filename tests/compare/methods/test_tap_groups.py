@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods import MindsGroups, tap
 from tabtap.compare.methods.catalogue import METHOD_NAMES, method_named
 from tabtap.datasets import load_penguins
+from tabtap.stopwatch import Stopwatch
 from tabtap.table import read_frame
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.tvae import Tvae
+from tabtap.stopwatch import Stopwatch
 
 
 @pytest.fixture(scope="module")

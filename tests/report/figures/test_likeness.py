@@ -82,7 +82,7 @@ def test_without_new_rows_nothing_is_compared(result, result_of):
 
 
 def test_rows_are_as_long_as_their_header_for_any_table(any_result, monkeypatch):
-    monkeypatch.setattr("tabtap.fidelity.telling.N_TREES", 3)  # it is not about them
+    monkeypatch.setattr("tabtap.fidelity.N_TREES", 3)  # it is not about them
 
     for block in fidelity_section(any_result).blocks:
         assert {len(row) for row in block.rows} == {len(block.header)}

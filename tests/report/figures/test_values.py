@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.fidelity.relations import TARGET
+from tabtap.fidelity import TARGET
 from tabtap.report.date_ticks import MAX_TICKS, date_ticks
 from tabtap.report.values import (
     column_title,

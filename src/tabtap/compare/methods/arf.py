@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.forest import Leaves, features_of, holed
 from tabtap.compare.methods.joint import joined, parted, whole_rows
 from tabtap.errors import bad_setting
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import NumberScale, Table
 

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.ctgan_networks import Critic, Generator
 from tabtap.compare.methods.ctgan_sampling import LevelSampler, Wish
 from tabtap.compare.methods.layers import generator_from
 from tabtap.compare.methods.mode_encoding import ModeEncoding, ModeRows
 from tabtap.errors import bad_setting
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.table import Table
 
 _BETAS = (0.5, 0.9)

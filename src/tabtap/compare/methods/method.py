@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from tabtap.api.stopwatch import Stopwatch
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import IntArray
 from tabtap.table.table import Table
 

@@ -11,8 +11,6 @@ from typing import Literal
 
 import numpy as np
 
-from tabtap.api.presets import Preset
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.api.wiring import Request, lineages_of
 from tabtap.compare.controls import even_rows
 from tabtap.compare.methods.asking import (
@@ -21,7 +19,7 @@ from tabtap.compare.methods.asking import (
     request_for,
     without_identifiers,
 )
-from tabtap.config import AugmentConfig, DiffusionConfig
+from tabtap.config import AugmentConfig, DiffusionConfig, Preset
 from tabtap.diffusion import Backbone, fit_backbone
 from tabtap.domain import Candidates, GateContext, Template
 from tabtap.domain.lineages import WHOLE
@@ -34,6 +32,7 @@ from tabtap.proposal import (
     free_columns,
     important_columns,
 )
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import BoolArray, FloatArray
 from tabtap.table.table import Table
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.controls import copies, jitter
 from tabtap.compare.smote import smote
 from tabtap.errors import bad_setting
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.table import Table
 
 

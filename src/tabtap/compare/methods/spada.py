@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.joint import joined, parted, whole_rows
 from tabtap.compare.methods.spada_flow import Flows, FlowSettings, fit_flows
 from tabtap.compare.methods.spada_graph import (
@@ -24,6 +23,7 @@ from tabtap.compare.methods.spada_graph import (
 )
 from tabtap.compare.methods.spada_kernel import Kernel
 from tabtap.errors import bad_setting
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import BoolArray, FloatArray, Schema
 from tabtap.table.table import NumberScale, Table
 

@@ -17,7 +17,6 @@ import torch
 from sklearn.preprocessing import QuantileTransformer
 from torch import Tensor
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.blocks import Blocks, to_codes
 from tabtap.compare.methods.flat import FlatColumns, FlatRows
 from tabtap.compare.methods.layers import generator_from
@@ -28,6 +27,7 @@ from tabtap.compare.methods.tabddpm_noise import (
     Schedule,
 )
 from tabtap.errors import UserInputError
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import FloatArray
 from tabtap.table.table import Table
 

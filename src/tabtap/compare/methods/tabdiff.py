@@ -11,11 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.joint import joined, parted
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import fit_backbone
 from tabtap.errors import bad_setting
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.table import Table
 
 CONFIGS = {"default": DiffusionConfig, "paper": DiffusionConfig.paper}

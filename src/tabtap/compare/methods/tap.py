@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabtap.api.presets import Preset, preset_named
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.api.wiring import fit_stack, fresh_start, lineages_of, make_scene
 from tabtap.compare.methods.asking import named_as_in, numbered, request_for
+from tabtap.config import Preset, preset_named
 from tabtap.evaluate.judging import check_metric
 from tabtap.loop import Limits, augment
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import IntArray
 from tabtap.table.table import Table
 

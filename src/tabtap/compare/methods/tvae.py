@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tabtap.api.stopwatch import Stopwatch
 from tabtap.compare.methods.layers import generator_from, linear, perceptron
 from tabtap.compare.methods.mode_encoding import ModeEncoding, ModeRows
+from tabtap.stopwatch import Stopwatch
 from tabtap.table.table import Table
 
 _FIRST_DEVIATION = 0.1
