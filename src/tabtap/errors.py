@@ -66,6 +66,10 @@ class RuleIdleWarning(TapWarning):
     """No real row meets the condition of an if-then rule, so it may never apply."""
 
 
+class PartNotComparedWarning(TapWarning):
+    """Whether a part of one's own is that of a kept run cannot be told."""
+
+
 class ColumnLostWarning(TapWarning):
     """A column of numbers or times written as text is not learned as what it is."""
 

@@ -49,6 +49,18 @@ class Inpainter(Protocol):
 
 
 @runtime_checkable
+class UnfittedInpainter(Protocol):
+    """What an inpainter is before it has learned rows; copied for each lineage."""
+
+    def fit(self, rows: Table, rng: np.random.Generator) -> Inpainter:
+        """Return an inpainter that has learned these rows; it may be the object itself.
+
+        The rows are those that one lineage may see.  Nothing else may be learned, and
+        what one copy learns must not reach another.
+        """
+
+
+@runtime_checkable
 class Evaluator(Protocol):
     """Answers queries from contexts: what a learner of these rows would predict."""
 

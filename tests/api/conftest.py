@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.api import Preset
+from tabtap.api import Preset, run
+from tabtap.api.own_parts import check_own_judge
 from tabtap.config import (
     AugmentConfig,
     CommitConfig,
@@ -52,6 +53,17 @@ class MoreIsBetter:
         p = np.full((len(asked), n_classes), (1 - sure) / max(n_classes - 1, 1))
         p[np.arange(len(asked)), asked.target.astype(int)] = sure
         return ClassPrediction(p)
+
+
+@pytest.fixture(autouse=True)
+def oracles_may_judge(monkeypatch):
+    """Let a judge of these tests read the truth, which a run refuses of any other."""
+
+    def check(judge, *given):
+        if not isinstance(getattr(judge, "inner", judge), MoreIsBetter):
+            check_own_judge(judge, *given)
+
+    monkeypatch.setattr(run, "check_own_judge", check)
 
 
 @pytest.fixture

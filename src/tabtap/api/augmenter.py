@@ -29,6 +29,7 @@ from tabtap.api.choices import (
 from tabtap.api.containers import unwrap
 from tabtap.api.narrator import Narrator
 from tabtap.api.noting import table_notes, with_notes
+from tabtap.api.own_choices import own_parts
 from tabtap.api.run import Terms, run
 from tabtap.api.seeds import seed_of
 from tabtap.api.wiring import Request
@@ -66,6 +67,12 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         to the truth, or 1 / (1 + squared error).
     rules : str, path, list or Rules, optional
         What every row must obey: a TOML file, rule texts, or callables.
+    gates : list of Gate, optional
+        Gates of one's own, asked after the standard ones: objects with a ``name`` and
+        ``passes(candidates, context)``.
+    inpainter : UnfittedInpainter, optional
+        A generator in the place of the diffusion model: ``fit(rows, rng)`` of a copy of
+        it returns, for each lineage, an object with ``inpaint``.
     groups : column name or array of shape (n_rows,), optional
         Rows that belong together: they stay on one side of every split.  Exact copies
         do without it.
@@ -126,6 +133,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         *,
         scoring: Any = None,  # noqa: ANN401
         rules: Any = None,  # noqa: ANN401
+        gates: Any = None,  # noqa: ANN401
+        inpainter: Any = None,  # noqa: ANN401
         groups: Any = None,  # noqa: ANN401
         mixture: Any = "real",  # noqa: ANN401
         confidence: float | None = None,
@@ -145,6 +154,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         self.referee = referee
         self.scoring = scoring
         self.rules = rules
+        self.gates = gates
+        self.inpainter = inpainter
         self.groups = groups
         self.mixture = mixture
         self.confidence = confidence
@@ -258,6 +269,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             "license_policy": self.license_policy,
             "n_jobs": n_jobs_of(self.n_jobs),
         }
+        judges = {"evaluator": self.evaluator, "referee": self.referee}
+        is_kept = self.checkpoint is not None
+        own = own_parts(self.gates, self.inpainter, judges, is_kept=is_kept)
         is_auto = isinstance(self.evaluator, str) and self.evaluator == "auto"
         evaluator = preset.evaluators[task] if is_auto else self.evaluator
         rules = choose_rules(self.rules)
@@ -266,6 +280,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         if groups is None:
             groups = copies_of(real, config.utility.n_folds)
         return Request(
+            own=own,
             real=real,
             preset=preset,
             seed=seed_of(self.random_state),

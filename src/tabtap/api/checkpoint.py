@@ -1,7 +1,8 @@
 """A folder in which an interrupted run is kept, so that the next call goes on with it.
 
 Files are named after what decides a run's result: rows, folds, settings, seed, judges,
-rules; functions count by their code.  A folder may hold several runs.
+rules, parts of the user's own; code that was passed in counts as it is written.  A
+folder may hold several runs.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import CodeType
 from typing import cast
 
+from tabtap.api.describing import describe_function
 from tabtap.api.wiring import Request, fit_stack, fresh_start
 from tabtap.archive import Archive
 from tabtap.diffusion import BackboneStack
@@ -25,6 +26,7 @@ from tabtap.loop.digest import table_sha256
 from tabtap.loop.resume import load_progress, save_progress
 from tabtap.policy import FeedbackMemory, LearnedPolicy, PassRates
 from tabtap.policy.sensing import TableSensor
+from tabtap.proposal import InpainterStack
 from tabtap.stages import ActionPolicy, Critic, Evaluator, Sensor
 
 _N_DIGITS = 16
@@ -42,16 +44,19 @@ class Checkpoint:
     budget: int | str
     """Part of what a run is: its last window is cut to the budget."""
 
-    def stack(self, observer: TrainingObserver | None = None) -> BackboneStack:
-        """Return the backbones of this run: kept ones, or newly learned and kept."""
+    def stack(self, observer: TrainingObserver | None = None) -> InpainterStack:
+        """Return the backbones of this run: kept ones, or newly learned and kept.
+
+        An inpainter of the user's own is fitted anew, from the same rows and seeds.
+        """
         path = self._path("backbones", self._learned_from())
-        if path is None:
-            return fit_stack(self.request, self.lineages, observer)
-        if not path.exists():
-            stack = fit_stack(self.request, self.lineages, observer)
+        is_own = self.request.own.inpainter is not None
+        if path is not None and path.exists() and not is_own:
+            return load_stack(path, device=self.request.preset.diffusion.device)
+        stack = fit_stack(self.request, self.lineages, observer)
+        if path is not None and isinstance(stack, BackboneStack):
             stack.save(path)
-            return stack
-        return load_stack(path, device=self.request.preset.diffusion.device)
+        return stack
 
     def progress(self, scene: Scene) -> Progress:
         """Return where this run stands: at its beginning, or where it was left."""
@@ -75,10 +80,13 @@ class Checkpoint:
             "budget": self.budget,
             "evaluator": _described(request.evaluator.evaluator),
             "referee": _described(request.referee.evaluator),
-            "metric": [request.metric.name, _code(request.metric.judge)],
+            "metric": [request.metric.name, describe_function(request.metric.judge)],
             "mixture": repr(request.mixture),
             "rules": [_rule(rule) for rule in rules],
         }
+        own = {part: text for part, text in request.own.described.items() if text}
+        if own:
+            decides["own parts"] = own
         return self._path("progress", decides)
 
     def _learned_from(self) -> dict[str, object]:
@@ -108,17 +116,8 @@ def _described(judge: Evaluator) -> str:
 
 def _rule(rule: Rule) -> list[str]:
     """Return a rule's name and what it says; of a function, its code."""
-    return [rule.name, getattr(rule, "text", _code(getattr(rule, "function", None)))]
-
-
-def _code(function: object) -> str:
-    """Return what a function does, as far as it can be told without running it."""
-    code = getattr(function, "__code__", function)
-    if not isinstance(code, CodeType):
-        return repr(function)
-    cells = getattr(function, "__closure__", None) or ()
-    parts = [*code.co_consts, *(cell.cell_contents for cell in cells)]
-    return repr((code.co_code, code.co_names, [_code(part) for part in parts]))
+    code = describe_function(getattr(rule, "function", None))
+    return [rule.name, getattr(rule, "text", code)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

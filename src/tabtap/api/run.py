@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tabtap.api.checkpoint import Checkpoint
 from tabtap.api.narrator import Narrator
+from tabtap.api.own_parts import check_gates, check_inpainter, check_own_judge
 from tabtap.api.watching import RunPlan, Watchers
 from tabtap.api.wiring import Request, fresh_start, lineages_of, make_scene
 from tabtap.domain import Lineages
@@ -52,6 +53,9 @@ def run(request: Request, terms: Terms) -> AugmentResult:
         return _result(request, terms, lineages, outcome, watch)
     check_metric(request.metric, request.real, lineages)
     _check_judges(request, lineages, watch)
+    check_gates(request.own.gates, request.real, lineages)
+    if request.own.inpainter is not None:
+        check_inpainter(request.own.inpainter, request.real, lineages)
     n_members = len(lineages.members)
     terms.narrator.say(f"learning {len(request.real)} rows, {n_members} backbone(s)")
     watchers = _watchers(terms)
@@ -87,8 +91,12 @@ def _check_judges(request: Request, lineages: Lineages, watch: Stopwatch) -> Non
     if lineages.crossfit:  # under the paper's protocol no referee is asked
         with watch.running("referee"):
             check_judge(request.referee.evaluator, real, fold, "referee", carried)
+            if "referee" in request.own.described:
+                check_own_judge(request.referee.evaluator, real, lineages, "referee")
     with watch.running("evaluator"):
         check_judge(request.evaluator.evaluator, real, fold, "evaluator", carried)
+        if "evaluator" in request.own.described:
+            check_own_judge(request.evaluator.evaluator, real, lineages, "evaluator")
 
 
 def _farewell(result: AugmentResult, terms: Terms) -> str:
@@ -141,6 +149,7 @@ def _result(
         settings={
             "augment": asdict(request.preset.augment),
             "diffusion": asdict(request.preset.diffusion),
+            **_own_parts(request),
         },
         evaluator=request.evaluator.evaluator.name,
         evaluator_why=request.evaluator.why,
@@ -154,6 +163,17 @@ def _result(
         notes=terms.notes,
     )
     return AugmentResult.of(request.real, outcome, lineages, about, index=terms.index)
+
+
+def _own_parts(request: Request) -> dict[str, object]:
+    """Return the gates and the generator that are the user's own, by name."""
+    own = request.own
+    named: dict[str, object] = {}
+    if own.gates:
+        named["gates"] = [gate.name for gate in own.gates]
+    if own.inpainter is not None:
+        named["inpainter"] = type(own.inpainter).__name__
+    return {"own_parts": named} if named else {}
 
 
 def _rule_names(request: Request) -> tuple[str, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from tabtap.api.own_choices import OwnParts
+from tabtap.api.own_inpainter import fit_own
 from tabtap.config import AugmentConfig, Preset
-from tabtap.diffusion import BackboneStack, fit_backbone, fit_fold_backbones
+from tabtap.diffusion import fit_backbone, fit_fold_backbones
 from tabtap.diffusion.train import TrainingObserver
 from tabtap.domain import Candidates, Lineages
 from tabtap.evaluate.choose import ChosenEvaluator
@@ -25,7 +27,7 @@ from tabtap.loop import (
 from tabtap.policy import FeedbackMemory, LearnedPolicy, ReferencePolicy
 from tabtap.policy.sensing import TableSensor
 from tabtap.policy.sensor import Wish
-from tabtap.proposal import LineageProposer, important_by_lineage
+from tabtap.proposal import InpainterStack, LineageProposer, important_by_lineage
 from tabtap.rng import stream
 from tabtap.stages import ActionPolicy, Commitment
 from tabtap.stopwatch import Stopwatch
@@ -52,6 +54,8 @@ class Request:
     carried: tuple[Hashable, ...] = ()
     """Identifiers that descendants keep, such as the column of groups."""
 
+    own: OwnParts = field(default_factory=OwnParts)
+
     @property
     def config(self) -> AugmentConfig:
         """Settings of the loop."""
@@ -72,9 +76,11 @@ def lineages_of(request: Request) -> Lineages:
 
 def fit_stack(
     request: Request, lineages: Lineages, observer: TrainingObserver | None = None
-) -> BackboneStack:
+) -> InpainterStack:
     """Learn the table, once for each lineage."""
     rng, config = stream(request.seed, "backbone"), request.preset.diffusion
+    if request.own.inpainter is not None:
+        return fit_own(request.own.inpainter, request.real, lineages, rng)
     if lineages.crossfit:
         return fit_fold_backbones(
             request.real, lineages.fold, rng=rng, config=config, observer=observer
@@ -83,7 +89,7 @@ def fit_stack(
 
 
 def make_scene(
-    request: Request, lineages: Lineages, stack: BackboneStack, watch: Stopwatch
+    request: Request, lineages: Lineages, stack: InpainterStack, watch: Stopwatch
 ) -> Scene:
     """Return everything that a run needs and that does not change."""
     real, config = request.real, request.config
@@ -103,11 +109,10 @@ def make_scene(
     else:
         name = request.evaluator.evaluator.name
         commitment = PaperCommitment(counted, config.commit, name)
+    standard = standard_gates(config.gates, request.rules)
     stages = Stages(
         proposer=watch.timed("proposals", proposer),
-        gatekeeper=watch.timed(
-            "gates", Gates(standard_gates(config.gates, request.rules))
-        ),
+        gatekeeper=watch.timed("gates", Gates((*standard, *request.own.gates))),
         utility=counted,
         commitment=commitment,
     )

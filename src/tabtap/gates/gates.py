@@ -120,7 +120,7 @@ def admit(
     refused: dict[str, int] = {}
     for gate in gates:
         before = passed
-        passed = passed & _verdict(gate, rows, context)
+        passed = passed & verdict_of(gate, rows, context)
         refused[gate.name] = refused.get(gate.name, 0) + _fewer(before, passed)
     # Last: a row that is refused anyway must not take its near copy with it.
     for gate in gates:
@@ -135,7 +135,8 @@ def admit(
     return Admission(replace(candidates, scores=measured).take(passed), refused)
 
 
-def _verdict(gate: Gate, rows: Table, context: GateContext) -> BoolArray:
+def verdict_of(gate: Gate, rows: Table, context: GateContext) -> BoolArray:
+    """Return a gate's verdicts, or say what it gave in their place."""
     verdict = np.asarray(_asked(gate, gate.passes, rows, context))
     if verdict.shape != (len(rows),) or verdict.dtype != np.bool_:
         raise _not_one_per_row(gate, verdict, len(rows), "bool")
