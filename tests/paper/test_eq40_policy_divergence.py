@@ -9,7 +9,7 @@ import torch
 from scipy.integrate import quad
 from scipy.stats import entropy, norm
 
-from tabtap.policy.distribution import ActionDistribution
+from tabtap.policy.reference import ActionDistribution
 
 
 def distribution(targets, templates, mean, scale):

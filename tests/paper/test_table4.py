@@ -12,7 +12,7 @@ import torch
 
 from tabtap.api import PRESETS, TabularAugmenter
 from tabtap.config import AugmentConfig
-from tabtap.policy.optimiser import AdamState, adamw_step
+from tabtap.policy.learned import AdamState, adamw_step
 from tabtap.table import read_frame
 
 PAPER = AugmentConfig.paper()

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from tabtap.domain import TEMPLATES, Action, Template
-from tabtap.policy.distribution import ActionBatch, ActionDistribution
+from tabtap.policy.reference import ActionBatch, ActionDistribution
 
 
 def distribution(targets, templates, mean, scale):

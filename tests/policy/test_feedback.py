@@ -6,7 +6,7 @@ import pytest
 
 from tabtap.config import PolicyConfig
 from tabtap.domain import Feedback
-from tabtap.policy.feedback import DECAY, FeedbackMemory
+from tabtap.policy.learned import DECAY, FeedbackMemory
 
 
 def judge_all(gains, **settings):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from tabtap.policy.kto import adaptive_weights, kto_loss, logistic_loss
+from tabtap.policy.learned import adaptive_weights, kto_loss, logistic_loss
 
 LABELS = torch.tensor([True, False, True, False])
 

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from tabtap.config import PolicyConfig
-from tabtap.policy.distribution import ActionDistribution
-from tabtap.policy.network import PolicyNetwork
+from tabtap.policy.learned import PolicyNetwork
+from tabtap.policy.reference import ActionDistribution
 
 NETWORK = PolicyNetwork(3, PolicyConfig(width=16))
 

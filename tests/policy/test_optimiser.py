@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from tabtap.policy.optimiser import AdamState, adamw_step, shortened
+from tabtap.policy.learned import AdamState, adamw_step, shortened
 
 
 def test_steps_are_those_of_torch():

@@ -3,9 +3,9 @@ import pytest
 
 from tabtap.domain import TEMPLATES, Template
 from tabtap.errors import UserInputError
-from tabtap.policy.pass_rates import PassRates
 from tabtap.policy.sensor import (
     NEUTRAL,
+    PassRates,
     deficit,
     novelty_of,
     read_state,

@@ -25,7 +25,7 @@ from tabtap.loop import Progress, Scene
 from tabtap.loop.digest import table_sha256
 from tabtap.loop.resume import load_progress, save_progress
 from tabtap.policy import FeedbackMemory, LearnedPolicy, PassRates
-from tabtap.policy.sensing import TableSensor
+from tabtap.policy.sensor import TableSensor
 from tabtap.proposal import InpainterStack
 from tabtap.stages import ActionPolicy, Critic, Evaluator, Sensor
 

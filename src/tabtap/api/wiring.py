@@ -25,8 +25,7 @@ from tabtap.loop import (
     Stages,
 )
 from tabtap.policy import FeedbackMemory, LearnedPolicy, ReferencePolicy
-from tabtap.policy.sensing import TableSensor
-from tabtap.policy.sensor import Wish
+from tabtap.policy.sensor import TableSensor, Wish
 from tabtap.proposal import InpainterStack, LineageProposer, important_by_lineage
 from tabtap.rng import stream
 from tabtap.stages import ActionPolicy, Commitment

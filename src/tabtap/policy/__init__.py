@@ -1,11 +1,16 @@
 """What to generate next: the learner's state, two policies, and feedback."""
 
-from tabtap.policy.feedback import FeedbackMemory, Judgement
-from tabtap.policy.kto import adaptive_weights, kto_loss, logistic_loss
-from tabtap.policy.learned import LearnedPolicy
-from tabtap.policy.pass_rates import PassRates
+from tabtap.policy.learned import (
+    FeedbackMemory,
+    Judgement,
+    LearnedPolicy,
+    adaptive_weights,
+    kto_loss,
+    logistic_loss,
+)
 from tabtap.policy.reference import ReferencePolicy
 from tabtap.policy.sensor import (
+    PassRates,
     deficit,
     novelty_of,
     read_state,

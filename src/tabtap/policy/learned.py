@@ -6,29 +6,20 @@ optimiser remembers, and its latest lessons.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tabtap.domain import Action, Experience, Feedback, LearnerState
+from tabtap.config import PolicyConfig
+from tabtap.domain import TEMPLATES, Action, Experience, Feedback, LearnerState
 from tabtap.errors import UserInputError
-from tabtap.policy.distribution import ActionBatch, ActionDistribution
-from tabtap.policy.kto import adaptive_weights, kto_loss, logistic_loss
-from tabtap.policy.lessons import (
-    Arrays,
-    experience_arrays,
-    experience_of,
-    labelled,
-    state_matrix,
-)
-from tabtap.policy.network import PolicyNetwork
-from tabtap.policy.optimiser import AdamState, adamw_step, shortened
-from tabtap.policy.reference import ReferencePolicy
+from tabtap.policy.reference import ActionBatch, ActionDistribution, ReferencePolicy
 from tabtap.torch_device import one_thread
 
 _CPU = torch.device("cpu")
@@ -206,3 +197,395 @@ class _Course:
 
 def _network(reference: ReferencePolicy) -> PolicyNetwork:
     return PolicyNetwork(len(reference.wanted), reference.config)
+
+
+# ---- Labelled actions that a policy learns from, as arrays.
+
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def labelled(experience: Sequence[Experience]) -> tuple[Experience, ...]:
+    """Return what has feedback; the rest is too small to learn from."""
+    return tuple(e for e in experience if e.feedback is not Feedback.NONE)
+
+
+def state_matrix(states: Sequence[LearnerState]) -> Tensor:
+    """Return what a network reads of some states, one in each row."""
+    return torch.from_numpy(np.stack([state.vector() for state in states]))
+
+
+def experience_arrays(experience: Sequence[Experience]) -> dict[str, NDArray[Any]]:
+    """Return arrays from which ``experience_of`` makes the same experiences."""
+    if not experience:
+        return {}
+    states = [e.state for e in experience]
+    actions = [e.action for e in experience]
+    numbers = [[a.exploration, a.raw_exploration] for a in actions]
+    codes = [[a.target, TEMPLATES.index(a.template)] for a in actions]
+    return {
+        "deficit": np.stack([state.deficit for state in states]),
+        "uncertainty": np.stack([state.uncertainty for state in states]),
+        "pass_rate": np.stack([state.pass_rate for state in states]),
+        "novelty": np.array([state.novelty for state in states]),
+        "available": np.stack([state.available for state in states]),
+        "exploration": np.array(numbers),
+        "action": np.array(codes, dtype=np.int64),
+        "feedback": np.array([int(e.feedback) for e in experience], dtype=np.int64),
+    }
+
+
+def experience_of(arrays: Arrays) -> tuple[Experience, ...]:
+    """Return the experiences that ``experience_arrays`` wrote down."""
+    return tuple(_one(arrays, row) for row in range(len(arrays.get("feedback", ()))))
+
+
+def _one(arrays: Arrays, row: int) -> Experience:
+    state = LearnerState(
+        deficit=arrays["deficit"][row],
+        uncertainty=arrays["uncertainty"][row],
+        pass_rate=arrays["pass_rate"][row],
+        novelty=float(arrays["novelty"][row]),
+        available=arrays["available"][row],
+    )
+    target, template = (int(code) for code in arrays["action"][row])
+    clamped, raw = (float(value) for value in arrays["exploration"][row])
+    action = Action(target, TEMPLATES[template], clamped, raw)
+    return Experience(state, action, Feedback(int(arrays["feedback"][row])))
+
+
+# ---- A small network that says how far a policy departs from its reference.
+#
+# The network does not name an action's distribution but what to add to the reference's.
+# Its last layer starts at 0, so the policy starts exactly at the reference.
+
+
+_INNER = 0.01
+"""Nearest to 0 or 1 that a mean of the exploration counts as, so that it can move."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyNetwork:
+    """The shape of the network; its weights are a vector that it is given."""
+
+    n_targets: int
+    config: PolicyConfig
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers in a state, units of each hidden layer, and outputs."""
+        n_inputs = 2 * self.n_targets + len(TEMPLATES) + 1
+        n_outputs = self.n_targets + len(TEMPLATES) + 2
+        return (n_inputs, *[self.config.width] * self.config.n_layers, n_outputs)
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the vector of weights."""
+        return sum(math.prod(shape) for shape in self._shapes())
+
+    def initial(self, rng: np.random.Generator) -> Tensor:
+        """Draw first weights: uniform with unit gain; biases and the last layer are 0.
+
+        Returns
+        -------
+        tensor of shape (n_weights,)
+        """
+        parts = [np.zeros(shape) for shape in self._shapes()]
+        for weight in parts[:-2:2]:
+            reach = math.sqrt(3.0 / len(weight))
+            weight[:] = rng.uniform(-reach, reach, weight.shape)
+        return torch.from_numpy(np.concatenate([part.ravel() for part in parts]))
+
+    def outputs(self, weights: Tensor, states: Tensor) -> Tensor:
+        """Return the raw outputs for some states, shape (n, n_outputs)."""
+        shapes = self._shapes()
+        flat = torch.split(weights, [math.prod(shape) for shape in shapes])
+        parts = [part.view(shape) for part, shape in zip(flat, shapes, strict=True)]
+        hidden = states
+        for matrix, bias in zip(parts[:-2:2], parts[1:-2:2], strict=True):
+            hidden = torch.tanh(torch.addmm(bias, hidden, matrix))
+        return torch.addmm(parts[-1], hidden, parts[-2])
+
+    def shifted(
+        self, weights: Tensor, states: Tensor, reference: ActionDistribution
+    ) -> ActionDistribution:
+        """Return the policy's distributions, given the reference's in the same states.
+
+        Logits add up.  The mean of the exploration moves on the logistic scale, so that
+        it stays in [0, 1]; its deviation changes by a factor of e at most.  Targets
+        that are not available stay so.
+        """
+        outputs = self.outputs(weights, states)
+        heads = [self.n_targets, len(TEMPLATES), 1, 1]
+        target, template, mean, scale = torch.split(outputs, heads, 1)
+        inner = reference.mean.clamp(_INNER, 1.0 - _INNER)
+        moved = torch.sigmoid(torch.logit(inner) + mean[:, 0])
+        # The difference is exactly 0 at the start, which the sum of logits is not.
+        unmoved = torch.sigmoid(torch.logit(inner))
+        return replace(
+            reference,
+            target_logits=reference.target_logits + target,
+            template_logits=reference.template_logits + template,
+            mean=reference.mean + (moved - unmoved),
+            scale=reference.scale * torch.exp(torch.tanh(scale[:, 0])),
+        )
+
+    def _shapes(self) -> list[tuple[int, ...]]:
+        pairs = zip(self.sizes[:-1], self.sizes[1:], strict=True)
+        return [shape for n_in, n_out in pairs for shape in ((n_in, n_out), (n_out,))]
+
+
+# ---- AdamW on one vector of weights, as a pure function.
+
+
+_BETAS = (0.9, 0.999)
+_EPSILON = 1e-8
+_WEIGHT_DECAY = 0.01
+"""The usual values.  Decay draws the last layer to 0: towards the reference policy."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdamState:
+    """What AdamW remembers between two steps."""
+
+    first: Tensor
+    second: Tensor
+    """Shape of the weights: running means of the gradient and of its square."""
+
+    n_updates: int = 0
+
+    @classmethod
+    def fresh(cls, weights: Tensor) -> AdamState:
+        """Return the memory before the first step."""
+        return cls(torch.zeros_like(weights), torch.zeros_like(weights))
+
+
+def shortened(gradient: Tensor, max_norm: float) -> Tensor:
+    """Return the gradient, or the one of length ``max_norm`` in its direction."""
+    norm = float(gradient.norm())
+    return gradient * (max_norm / norm) if norm > max_norm else gradient
+
+
+def adamw_step(
+    weights: Tensor, gradient: Tensor, state: AdamState, learning_rate: float
+) -> tuple[Tensor, AdamState]:
+    """Return the weights and the memory after one step; what was given stays."""
+    n_updates = state.n_updates + 1
+    fast, slow = _BETAS
+    first = state.first.lerp(gradient, 1.0 - fast)
+    second = state.second.lerp(gradient**2, 1.0 - slow)
+    mean = first / (1.0 - fast**n_updates)
+    size = (second / (1.0 - slow**n_updates)).sqrt()
+    kept = weights * (1.0 - learning_rate * _WEIGHT_DECAY)
+    after = kept - learning_rate * mean / (size + _EPSILON)
+    return after, AdamState(first, second, n_updates)
+
+
+# ---- Two losses that draw a policy to desirable actions and away from undesirable
+# ones.
+#
+# Appendix C.3 prints Kahneman-Tversky optimisation with log-sigmoids and without the
+# strength that Table 4 gives; its own paper (Ethayarajh et al. 2024, arXiv:2402.01306)
+# has plain sigmoids and counts from the divergence.  Both are here, both with the
+# strength: see ``DECISIONS.md``, 10.
+
+
+def kto_loss(
+    log_ratios: Tensor,
+    desirable: Tensor,
+    kl_reference: Tensor,
+    desirable_weight: float,
+    undesirable_weight: float,
+    strength: float,
+) -> Tensor:
+    """Return the mean KTO loss of some labelled actions.
+
+    Parameters
+    ----------
+    log_ratios : tensor of shape (n,)
+        Log of the policy's density over the reference's (equation 42); r.
+    desirable : boolean tensor of shape (n,)
+        Whether each action turned out desirable; the others are undesirable.
+    kl_reference : tensor, scalar or of shape (n,)
+        Divergence of the policy from the reference, at least 0; z0 of the KTO paper,
+        the point from which gains and losses are felt.  No gradient flows into it.
+    desirable_weight, undesirable_weight : float
+        Weights of the two kinds; lambda_D and lambda_U.
+    strength : float
+        How soon values saturate, and so how far the policy goes from the reference;
+        beta.
+
+    Returns
+    -------
+    scalar tensor
+        Mean of lambda - value, where the value is lambda sigmoid(beta (r - z0)) of a
+        desirable action and lambda sigmoid(beta (z0 - r)) of an undesirable one.
+
+    Examples
+    --------
+    >>> ratios, labels = torch.zeros(2), torch.tensor([True, False])
+    >>> kto_loss(ratios, labels, torch.tensor(0.0), 1.0, 1.0, strength=3.0)
+    tensor(0.5000)
+    """
+    origin = kl_reference.detach().clamp(min=0.0)
+    side = torch.where(desirable, 1.0, -1.0)
+    weight = torch.where(desirable, desirable_weight, undesirable_weight)
+    value = torch.sigmoid(strength * side * (log_ratios - origin))
+    return (weight * (1.0 - value)).mean()
+
+
+def logistic_loss(
+    log_ratios: Tensor,
+    desirable: Tensor,
+    desirable_weight: float,
+    undesirable_weight: float,
+    strength: float,
+) -> Tensor:
+    """Return the mean logistic loss of some labelled actions (equation 43).
+
+    The parameters are those of ``kto_loss``; with a strength of 1 it is the equation as
+    printed.
+
+    Notes
+    -----
+    It is least where sigmoid(beta r) is the weighted share q of desirable labels of an
+    action: r = logit(q) / beta.  So the policy is the reference tilted by evidence over
+    beta, as the solution of equation 40 is, and stays at the reference where labels are
+    as good as tossed.  The loss of the KTO paper is linear in the sigmoid and least at
+    an end: it follows the majority, however small, as far as it is let.
+
+    Examples
+    --------
+    >>> ratios, labels = torch.zeros(2), torch.tensor([True, False])
+    >>> logistic_loss(ratios, labels, 1.0, 1.0, strength=3.0)
+    tensor(0.6931)
+    """
+    side = torch.where(desirable, 1.0, -1.0)
+    weight = torch.where(desirable, desirable_weight, undesirable_weight)
+    value = torch.nn.functional.logsigmoid(strength * side * log_ratios)
+    return -(weight * value).mean()
+
+
+def adaptive_weights(n_desirable: int, n_undesirable: int) -> tuple[float, float]:
+    """Return lambda_D and lambda_U: each kind gets half of the batch's weight.
+
+    Inverse to their counts (appendix C.3), in such a measure that the weights of all
+    actions have mean 1.  A kind that is alone keeps its half: with nothing to weigh it
+    against it should not pull harder.
+
+    Examples
+    --------
+    >>> adaptive_weights(2, 6)
+    (2.0, 0.6666666666666666)
+    """
+    half = (n_desirable + n_undesirable) / 2
+    return half / max(1, n_desirable), half / max(1, n_undesirable)
+
+
+# ---- Whether an action did clearly better or worse than usual.
+#
+# Gains drift over a run: the first rows teach most.  So the baseline forgets: it is the
+# mean of the gains before, each counting 5 % less than the one after it.  It starts as
+# the plain mean of what there is and so does not stick to the first gain.
+
+
+DECAY = 0.95
+"""Weight of a gain in the baseline against that of the next one: it looks back over
+about twenty, one window."""
+
+
+class Judgement(NamedTuple):
+    """What an action turned out to be."""
+
+    feedback: Feedback
+
+    advantage: float
+    """Gain minus baseline; NaN if the gain is not known."""
+
+    memory: FeedbackMemory
+    """What to judge the next action with."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackMemory:
+    """What is remembered of earlier gains (appendix C.3)."""
+
+    config: PolicyConfig
+
+    baseline: float = 0.0
+    """Discounted mean of the gains so far."""
+
+    weight: float = 0.0
+    """Discounted number of the gains so far."""
+
+    advantages: tuple[float, ...] = ()
+    """The latest, at most ``feedback_window``, oldest first."""
+
+    @property
+    def deadband(self) -> float:
+        """How large an advantage must be to count; kappa in equation 41."""
+        if not self.advantages:
+            return math.inf
+        sizes = np.abs(self.advantages)
+        return float(np.quantile(sizes, self.config.feedback_quantile))
+
+    def judged(self, gain: float, n_admitted: int) -> Judgement:
+        """Judge the gain of one action (equation 41).
+
+        Parameters
+        ----------
+        gain : float
+            Estimated gain of the action's admitted rows.
+        n_admitted : int
+            Rows that came through the gates.
+
+        Returns
+        -------
+        Judgement
+            Desirable or undesirable if the advantage is beyond the deadband, which
+            counts the advantage itself among the recent ones.  The first gain has
+            nothing to be compared with and gets no feedback, nor does a gain that is
+            NaN or infinite, which is forgotten at once.
+
+            An action of which no row was admitted is undesirable, whatever its gain: by
+            equation 15 it is worth nothing and it cost a step.  It is kept out of the
+            memory, which is of gains of rows.
+        """
+        if n_admitted == 0:
+            return Judgement(Feedback.UNDESIRABLE, min(-self.baseline, 0.0), self)
+        if not math.isfinite(gain):
+            return Judgement(Feedback.NONE, math.nan, self)
+        if self.weight == 0.0:
+            return Judgement(Feedback.NONE, 0.0, self._remembering(gain))
+        advantage = gain - self.baseline
+        latest = (*self.advantages, advantage)[-self.config.feedback_window :]
+        memory = replace(self._remembering(gain), advantages=latest)
+        return Judgement(_signed(advantage, memory.deadband), advantage, memory)
+
+    def to_lists(self) -> dict[str, list[float]]:
+        """Return plain lists from which ``from_lists`` makes the same value."""
+        return {
+            "baseline": [self.baseline, self.weight],
+            "advantages": list(self.advantages),
+        }
+
+    @classmethod
+    def from_lists(
+        cls, lists: Mapping[str, Sequence[float]], config: PolicyConfig
+    ) -> FeedbackMemory:
+        """Return the value that ``to_lists`` wrote down."""
+        baseline, weight = lists["baseline"]
+        return cls(config, baseline, weight, tuple(lists["advantages"]))
+
+    def _remembering(self, gain: float) -> FeedbackMemory:
+        weight = DECAY * self.weight + 1.0
+        baseline = self.baseline + (gain - self.baseline) / weight
+        return replace(self, baseline=baseline, weight=weight)
+
+
+def _signed(advantage: float, deadband: float) -> Feedback:
+    if advantage > deadband:
+        return Feedback.DESIRABLE
+    if advantage < -deadband:
+        return Feedback.UNDESIRABLE
+    return Feedback.NONE

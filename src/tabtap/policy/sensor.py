@@ -7,13 +7,13 @@ network suits every table.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tabtap.domain import LearnerState
+from tabtap.domain import TEMPLATES, LearnerState, Template
 from tabtap.errors import UserInputError, bad_setting
-from tabtap.policy.pass_rates import PassRates
-from tabtap.table.distance import DistanceScale, nearest
+from tabtap.table.distance import DistanceScale, nearest, typical_gap
 from tabtap.table.schema import FloatArray, IntArray
 from tabtap.table.table import Table
 
@@ -204,3 +204,127 @@ def _given_mixture(
             raise bad_setting("mixture", wish, must, f"Leave out {target!r}.")
         shares[target] = share
     return shares
+
+
+# ---- The sensor of a run: reads the state of one table, step after step.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableSensor:
+    """What is fixed for a table, and the pass rates so far."""
+
+    wanted: FloatArray
+    scale: DistanceScale
+    gap: float
+    pass_rates: PassRates
+
+    @classmethod
+    def of(cls, real: Table, wish: Wish) -> TableSensor:
+        """Return the sensor of a table at the start of a run."""
+        scale = DistanceScale.of(real)
+        counts = _counts(real)
+        return cls(
+            wanted_mixture(wish, counts), scale, typical_gap(real, scale), PassRates()
+        )
+
+    def read(
+        self, real: Table, committed: Table, pool: Table, uncertainty: FloatArray
+    ) -> LearnerState:
+        """Return the state before an action; ``uncertainty`` is per real row."""
+        n_targets = len(self.wanted)
+        target = real.schema.target
+        labels = target is not None and target.task == "classification"
+        return read_state(
+            _counts(real),
+            _counts(committed) + _counts(pool),
+            self.wanted,
+            uncertainty_by_target(
+                uncertainty,
+                real.condition,
+                n_targets,
+                n_classes=n_targets if labels else None,
+            ),
+            self.pass_rates,
+            novelty_of(pool, committed, real, self.scale, self.gap),
+        )
+
+    def noted(self, template: Template, n_passed: int, n_proposed: int) -> TableSensor:
+        """Return the sensor after rows of a template were judged."""
+        rates = self.pass_rates.updated(template, n_passed, n_proposed)
+        return self.with_rates(rates)
+
+    def with_rates(self, pass_rates: PassRates) -> TableSensor:
+        """Return the sensor with other pass rates, such as those of a saved run."""
+        return replace(self, pass_rates=pass_rates)
+
+
+def _counts(table: Table) -> IntArray:
+    return np.bincount(table.condition, minlength=table.schema.n_conditions)
+
+
+# ---- How many rows of each template came through the gates lately.
+
+
+WINDOW = 10
+"""Actions of a template that count as recent: older ones say little of the gates now,
+because the rows held have changed."""
+
+Counts = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PassRates:
+    """Rows passed and proposed by the latest actions of each template; g in the paper.
+
+    One row that passed and one that did not are counted beforehand.  So a template that
+    was never tried has a rate of a half, and none is ever quite 0 or 1.
+    """
+
+    recent: tuple[Counts, ...] = field(default=((),) * len(TEMPLATES))
+    """For each template, oldest first: rows passed, rows proposed."""
+
+    def updated(self, template: Template, n_passed: int, n_proposed: int) -> PassRates:
+        """Return the rates after one more action; this value stays as it is.
+
+        Raises
+        ------
+        UserInputError
+            If more rows passed than were proposed, or fewer than none.
+        """
+        if not 0 <= n_passed <= n_proposed:
+            raise UserInputError(
+                f"{n_passed} of {n_proposed} rows cannot have passed the gates. "
+                "Pass the admitted rows first, then the proposed ones."
+            )
+        place = TEMPLATES.index(template)
+        latest = (*self.recent[place], (int(n_passed), int(n_proposed)))[-WINDOW:]
+        before, after = self.recent[:place], self.recent[place + 1 :]
+        return replace(self, recent=(*before, latest, *after))
+
+    def shares(self) -> FloatArray:
+        """Return the recent share of rows that passed, shape (n_templates,).
+
+        Examples
+        --------
+        >>> PassRates().updated(Template.EXPLORE, 5, 8).shares()
+        array([0.6, 0.5])
+        """
+        sums = [np.sum([(0, 0), *counts], axis=0) for counts in self.recent]
+        return np.array([(passed + 1) / (tried + 2) for passed, tried in sums])
+
+    def to_lists(self) -> dict[str, list[list[int]]]:
+        """Return plain lists from which ``from_lists`` makes the same value."""
+        return {
+            template.value: [list(pair) for pair in counts]
+            for template, counts in zip(TEMPLATES, self.recent, strict=True)
+        }
+
+    @classmethod
+    def from_lists(cls, lists: Mapping[str, Sequence[Sequence[int]]]) -> PassRates:
+        """Return the value that ``to_lists`` wrote down."""
+        return cls(
+            tuple(
+                tuple((int(passed), int(tried)) for passed, tried in lists[name.value])
+                for name in TEMPLATES
+            )
+        )
