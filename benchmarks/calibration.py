@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tabtap.loop.bounds import confidence_at, one_sided
+from tabtap.domain.judgement import confidence_at, one_sided
 
 Record = Mapping[str, Any]
 

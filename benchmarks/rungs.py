@@ -14,7 +14,7 @@ from tabtap.compare.methods.rungs import (
     paper_preset,
 )
 from tabtap.diffusion import Backbone
-from tabtap.domain.lineages import WHOLE
+from tabtap.domain.rows import WHOLE
 from tabtap.table import Table
 
 

@@ -25,7 +25,7 @@ from tabtap.diffusion import BackboneStack, load_stack
 # Its two public callers fit either the folds or the whole table, never both at once.
 from tabtap.diffusion.backbone import _fit
 from tabtap.domain import Lineages
-from tabtap.domain.lineages import WHOLE
+from tabtap.domain.rows import WHOLE
 from tabtap.table import Table
 
 Settings = Mapping[str, Any]

@@ -10,8 +10,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from tabtap.api import PRESETS, TabularAugmenter
+from tabtap.domain.judgement import confidence_at
 from tabtap.errors import UserInputError
-from tabtap.loop.bounds import confidence_at
 
 
 def make(tiny, judge, **settings):

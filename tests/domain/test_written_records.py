@@ -13,7 +13,7 @@ from tabtap.domain import (
     StepRecord,
     Template,
 )
-from tabtap.domain.written_records import (
+from tabtap.domain.written import (
     certificate_from_json,
     certificate_to_json,
     steps_from_saved,

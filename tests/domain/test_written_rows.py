@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tabtap.domain import Candidates
-from tabtap.domain.written_rows import (
+from tabtap.domain.written import (
     candidates_from_arrays,
     candidates_to_arrays,
     table_from_arrays,

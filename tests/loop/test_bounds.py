@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tabtap.loop.bounds import confidence_at, one_sided, two_sided_fold_margin
+from tabtap.domain.judgement import confidence_at, one_sided, two_sided_fold_margin
 
 
 @pytest.fixture

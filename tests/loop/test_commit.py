@@ -5,9 +5,8 @@ import pytest
 
 from tabtap.config import CommitConfig
 from tabtap.domain import Lineages, RefereeScores, Standing, Trial
+from tabtap.domain.judgement import confidence_at, one_sided, table_sha256
 from tabtap.loop import CrossfitCommitment
-from tabtap.loop.bounds import confidence_at, one_sided
-from tabtap.loop.digest import table_sha256
 from tabtap.table.table import concat
 
 N_REAL = 40

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tabtap.loop.digest import table_sha256
+from tabtap.domain.judgement import table_sha256
 
 
 @pytest.fixture

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from tabtap.archive import Archive
-from tabtap.domain.written_records import (
-    certificate_to_json,
-    steps_to_arrays,
-    steps_to_json,
-)
+from tabtap.domain.written import certificate_to_json, steps_to_arrays, steps_to_json
 from tabtap.errors import FileFormatError, UserInputError
 from tabtap.loop.resume import load_progress, save_progress
 

@@ -8,8 +8,8 @@ import pytest
 
 from tabtap.config import AugmentConfig
 from tabtap.domain import Baseline, Standing, Trial, UtilityEstimate
+from tabtap.domain.judgement import two_sided_fold_margin
 from tabtap.loop import PaperCommitment
-from tabtap.loop.bounds import two_sided_fold_margin
 
 T_975_4 = 2.7764451  # from a printed table of Student's t
 

@@ -8,8 +8,8 @@ import pytest
 from sklearn.model_selection import GroupKFold
 
 from tabtap.domain import Candidates, Lineages
+from tabtap.domain.judgement import table_sha256
 from tabtap.loop import Outcome, Progress, Stop
-from tabtap.loop.digest import table_sha256
 from tabtap.result import AugmentResult
 from tabtap.table import read_frame, write_frame
 

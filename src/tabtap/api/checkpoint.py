@@ -20,9 +20,9 @@ from tabtap.diffusion import BackboneStack
 from tabtap.diffusion.backbone import load_stack
 from tabtap.diffusion.train import TrainingObserver
 from tabtap.domain import Lineages
+from tabtap.domain.judgement import table_sha256
 from tabtap.gates.rules import Rule
 from tabtap.loop import Progress, Scene
-from tabtap.loop.digest import table_sha256
 from tabtap.loop.resume import load_progress, save_progress
 from tabtap.policy import FeedbackMemory, LearnedPolicy, PassRates
 from tabtap.policy.sensor import TableSensor

@@ -25,8 +25,8 @@ def run_folder(out: str, table: Table) -> Path:
     """Return where a run is kept, whether it is there or not."""
     if out != "-":
         return Path(f"{out}.run")
+    from tabtap.domain.judgement import table_sha256
     from tabtap.evaluate.weights import cache_folder
-    from tabtap.loop.digest import table_sha256
 
     name = hashlib.sha256(table_sha256(table).encode()).hexdigest()[:16]
     return cache_folder().parent / "runs" / name

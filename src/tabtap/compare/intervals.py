@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtrit
 
-from tabtap.loop.bounds import one_sided
+from tabtap.domain.judgement import one_sided
 from tabtap.table.schema import FloatArray, IntArray
 
 CONFIDENCE = 0.9

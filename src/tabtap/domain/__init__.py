@@ -1,15 +1,5 @@
 """The nouns: frozen values that the stages hand to each other."""
 
-from tabtap.domain.candidates import Candidates
-from tabtap.domain.control import (
-    TEMPLATES,
-    Action,
-    Experience,
-    Feedback,
-    LearnerState,
-    Template,
-)
-from tabtap.domain.gating import Admission, GateContext
 from tabtap.domain.judgement import (
     Baseline,
     Bound,
@@ -19,7 +9,6 @@ from tabtap.domain.judgement import (
     Trial,
     UtilityEstimate,
 )
-from tabtap.domain.lineages import WHOLE, Lineages
 from tabtap.domain.prediction import (
     MIN_PROBABILITY,
     ClassPrediction,
@@ -30,7 +19,19 @@ from tabtap.domain.prediction import (
     mix,
     scatter,
 )
-from tabtap.domain.records import StepRecord, WindowRecord
+from tabtap.domain.rows import WHOLE, Candidates, Lineages
+from tabtap.domain.steps import (
+    TEMPLATES,
+    Action,
+    Admission,
+    Experience,
+    Feedback,
+    GateContext,
+    LearnerState,
+    StepRecord,
+    Template,
+    WindowRecord,
+)
 
 __all__ = [
     "MIN_PROBABILITY",

@@ -20,8 +20,12 @@ from tabtap.domain import (
     Standing,
     Trial,
 )
-from tabtap.loop.bounds import confidence_at, one_sided, two_sided_fold_margin
-from tabtap.loop.digest import table_sha256
+from tabtap.domain.judgement import (
+    confidence_at,
+    one_sided,
+    table_sha256,
+    two_sided_fold_margin,
+)
 from tabtap.stages import Referee, Utility
 from tabtap.table.schema import FloatArray, IntArray
 from tabtap.table.table import Table, concat

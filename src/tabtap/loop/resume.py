@@ -18,22 +18,20 @@ from numpy.typing import NDArray
 
 from tabtap.archive import DAMAGE, Archive, damaged, read_archive, write_archive
 from tabtap.domain import RefereeScores, Standing
-from tabtap.domain.written_records import (
-    certificate_from_json,
-    certificate_to_json,
-    steps_from_saved,
-    steps_to_arrays,
-    steps_to_json,
-)
-from tabtap.domain.written_rows import (
+from tabtap.domain.judgement import table_sha256
+from tabtap.domain.written import (
     Arrays,
     candidates_from_arrays,
     candidates_to_arrays,
+    certificate_from_json,
+    certificate_to_json,
     named,
+    steps_from_saved,
+    steps_to_arrays,
+    steps_to_json,
     under,
 )
 from tabtap.errors import FileFormatError, UserInputError
-from tabtap.loop.digest import table_sha256
 from tabtap.loop.progress import Progress
 from tabtap.loop.window import Scene
 from tabtap.stages import ActionPolicy, Critic, Sensor

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from tabtap.domain import Bound, Certificate
-from tabtap.loop.bounds import one_sided
+from tabtap.domain.judgement import one_sided
 from tabtap.report import wording as say
 from tabtap.report.blocks import Block, Figure, TableBlock, Text
 from tabtap.report.charts import Interval, Pair, interval_chart, pair_chart

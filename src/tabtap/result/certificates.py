@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tabtap.domain import Certificate
-from tabtap.domain.written_records import certificate_to_json
+from tabtap.domain.written import certificate_to_json
 
 
 def certificates_for_people(

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from tabtap.archive import Archive, pack_archive, put_in_place
-from tabtap.domain.written_records import (
+from tabtap.domain.written import (
+    candidates_to_arrays,
     certificate_to_json,
+    named,
     steps_to_arrays,
     steps_to_json,
+    table_to_arrays,
 )
-from tabtap.domain.written_rows import candidates_to_arrays, named, table_to_arrays
 from tabtap.result.about import RunAbout
 from tabtap.result.groups import groups_to_json
 from tabtap.result.labels import index_to_json

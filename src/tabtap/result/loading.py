@@ -19,9 +19,10 @@ from tabtap.archive import (
     foreign,
     unpack_archive,
 )
-from tabtap.domain.written_records import certificate_from_json, steps_from_saved
-from tabtap.domain.written_rows import (
+from tabtap.domain.written import (
     candidates_from_arrays,
+    certificate_from_json,
+    steps_from_saved,
     table_from_arrays,
     under,
 )

@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tabtap.domain import Candidates, Certificate, Lineages, StepRecord
+from tabtap.domain.judgement import table_sha256
 from tabtap.loop import Outcome, Stop
-from tabtap.loop.digest import table_sha256
 from tabtap.result.about import RunAbout
 from tabtap.result.certificates import certificates_for_people
 from tabtap.result.files import save_result

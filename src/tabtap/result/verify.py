@@ -14,8 +14,12 @@ from typing import Any, Literal
 import numpy as np
 
 from tabtap.domain import Bound, Certificate
-from tabtap.loop.bounds import confidence_at, one_sided, two_sided_fold_margin
-from tabtap.loop.digest import table_sha256
+from tabtap.domain.judgement import (
+    confidence_at,
+    one_sided,
+    table_sha256,
+    two_sided_fold_margin,
+)
 from tabtap.loop.progress import attempts_used
 from tabtap.result.frames import row_windows
 from tabtap.result.result import AugmentResult

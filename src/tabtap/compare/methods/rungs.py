@@ -22,7 +22,7 @@ from tabtap.compare.methods.asking import (
 from tabtap.config import AugmentConfig, DiffusionConfig, Preset
 from tabtap.diffusion import Backbone, fit_backbone
 from tabtap.domain import Candidates, GateContext, Template
-from tabtap.domain.lineages import WHOLE
+from tabtap.domain.rows import WHOLE
 from tabtap.errors import bad_setting
 from tabtap.evaluate.judging import FoldUtility
 from tabtap.gates import Gates, standard_gates

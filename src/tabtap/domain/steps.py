@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
+from tabtap.domain.judgement import Certificate
+from tabtap.domain.prediction import Prediction
+from tabtap.domain.rows import Candidates
 from tabtap.table.schema import BoolArray, FloatArray
+from tabtap.table.table import Table
 
 
 class Template(str, Enum):
@@ -81,3 +86,73 @@ class Experience:
     state: LearnerState
     action: Action
     feedback: Feedback
+
+
+# ---- What a gate may look at besides the candidates, and what the gates decide.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GateContext:
+    """One lineage's view of the rows that exist."""
+
+    real: Table
+    """The real rows that the lineage has seen."""
+
+    kept: Table
+    """Synthetic rows of the lineage that were committed or are in the pool."""
+
+    prediction: Prediction | None = None
+    """What an evaluator that has not seen their anchors says of the candidates."""
+
+    residuals: FloatArray | None = None
+    """Regression: out-of-fold residual magnitudes of the real rows, standardised."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Admission:
+    """What the gates made of some candidates."""
+
+    admitted: Candidates
+    """With ``scores``: what gates measured of each row, a probability or a distance."""
+
+    refused: Mapping[str, int]
+    """Candidates refused, by the first gate that did, in the order of the gates."""
+
+
+# ---- What an observer is told, and what a run remembers of itself.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepRecord:
+    """One action and what came of it."""
+
+    step: int
+    window: int
+    state: LearnerState
+    action: Action
+    n_proposed: int
+    refused: Mapping[str, int]
+    """Rows refused, by the first gate that did."""
+
+    n_admitted: int
+    gain: float
+    """Estimated gain of the admitted rows; NaN if there were none or nobody asked."""
+
+    advantage: float
+    feedback: Feedback
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowRecord:
+    """One commitment check and where the run stands after it."""
+
+    certificate: Certificate
+    n_committed: int
+    """Delivered rows committed so far."""
+
+    budget: int
+    seconds: float
+    """Since the run began."""
+
+    seconds_left: float
+    """Until the budget is reached, if windows go on passing at this pace."""
