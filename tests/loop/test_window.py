@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tabtap.domain import Candidates
-from tabtap.loop.window import fill_window
+from tabtap.loop.augment import fill_window
 
 
 def random_worth(_action, rng, n_rows):

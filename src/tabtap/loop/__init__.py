@@ -1,9 +1,7 @@
 """The loop: Algorithm 1 of the paper, and when a pool may enter the table."""
 
-from tabtap.loop.augment import Limits, Outcome, Stop, augment
+from tabtap.loop.augment import Limits, Outcome, Progress, Scene, Stages, Stop, augment
 from tabtap.loop.commit import CrossfitCommitment, PaperCommitment
-from tabtap.loop.progress import Progress, Stages
-from tabtap.loop.window import Scene
 
 __all__ = [
     "CrossfitCommitment",

@@ -32,8 +32,7 @@ from tabtap.domain.written import (
     under,
 )
 from tabtap.errors import FileFormatError, UserInputError
-from tabtap.loop.progress import Progress
-from tabtap.loop.window import Scene
+from tabtap.loop.augment import Progress, Scene
 from tabtap.stages import ActionPolicy, Critic, Sensor
 
 FORMAT_NAME = "tabtap-progress"

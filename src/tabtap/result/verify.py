@@ -20,7 +20,7 @@ from tabtap.domain.judgement import (
     table_sha256,
     two_sided_fold_margin,
 )
-from tabtap.loop.progress import attempts_used
+from tabtap.loop.augment import attempts_used
 from tabtap.result.frames import row_windows
 from tabtap.result.result import AugmentResult
 from tabtap.result.traces import as_given
