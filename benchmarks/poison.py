@@ -15,7 +15,7 @@ from runs import RUNS, checked
 from study_cell import Ground
 from truth import Truth
 
-from tabtap.api.wiring import lineages_of, make_scene
+from tabtap.api.run import lineages_of, make_scene
 from tabtap.compare.controls import independent_columns
 from tabtap.diffusion import BackboneStack
 from tabtap.domain import Baseline, Lineages, Standing, Trial

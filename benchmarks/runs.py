@@ -15,7 +15,7 @@ import numpy as np
 from study_cell import Ground
 from truth import Truth
 
-from tabtap.api.wiring import fresh_start, lineages_of, make_scene
+from tabtap.api.run import fresh_start, lineages_of, make_scene
 from tabtap.compare.methods.rungs import paper_preset
 from tabtap.config import PRESETS, Preset
 from tabtap.domain import Bound, Certificate, Standing, Trial

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from usefulness import Cell
 
-from tabtap.api.wiring import Request, lineages_of
+from tabtap.api.run import Request, lineages_of
 from tabtap.compare.methods.asking import request_for
 from tabtap.compare.protocol import Repetition, repetitions
 from tabtap.config import PRESETS, DiffusionConfig, Preset

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from tabtap.api import TabularAugmenter, checkpoint
+from tabtap.api import TabularAugmenter
 from tabtap.errors import EvaluatorError, UserInputError
 
 
@@ -24,7 +24,7 @@ def no_learning(monkeypatch):
     def learned(*given):  # noqa: ARG001
         raise AssertionError("the table was learned")
 
-    monkeypatch.setattr(checkpoint, "fit_stack", learned)
+    monkeypatch.setattr("tabtap.api.run.fit_stack", learned)
 
 
 def run(X, y, tiny, **judges):

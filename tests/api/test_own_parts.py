@@ -10,7 +10,7 @@ from pandas.testing import assert_frame_equal
 from sklearn.base import clone
 
 import tabtap
-from tabtap.api import TabularAugmenter, checkpoint
+from tabtap.api import TabularAugmenter
 from tabtap.domain import ClassPrediction
 from tabtap.errors import EvaluatorError, PartNotComparedWarning, UserInputError
 from tabtap.table import write_frame
@@ -246,7 +246,7 @@ BROKEN = {
 def test_what_is_no_part_or_breaks_a_promise_is_refused_before_learning(
     run, monkeypatch, settings, said
 ):
-    monkeypatch.setattr(checkpoint, "fit_stack", None)  # not callable: never reached
+    monkeypatch.setattr("tabtap.api.run.fit_stack", None)  # not callable: never reached
 
     with pytest.raises((UserInputError, EvaluatorError), match=said):
         run(**settings)

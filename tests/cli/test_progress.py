@@ -3,7 +3,7 @@ from io import StringIO
 
 import pytest
 
-from tabtap.api.watching import RunPlan
+from tabtap.api.run import RunPlan
 from tabtap.cli.progress import Progress, gain_words, time_words
 from tabtap.cli.screen import Screen, console_on
 from tabtap.domain import Bound

@@ -3,8 +3,7 @@
 This is the only place that picks concrete stages.
 """
 
-from tabtap.api.augmenter import TabularAugmenter
-from tabtap.api.function import augment
+from tabtap.api.augmenter import TabularAugmenter, augment
 from tabtap.config import PRESETS, Preset
 
 __all__ = ["PRESETS", "Preset", "TabularAugmenter", "augment"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import numbers
+import secrets
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 
 from tabtap.api.choices import (
@@ -24,18 +28,16 @@ from tabtap.api.choices import (
     n_jobs_of,
     names_a_column,
     read_groups,
+    table_notes,
     task_of,
+    with_notes,
 )
-from tabtap.api.containers import unwrap
-from tabtap.api.narrator import Narrator
-from tabtap.api.noting import table_notes, with_notes
-from tabtap.api.own_choices import own_parts
-from tabtap.api.run import Terms, run
-from tabtap.api.seeds import seed_of
-from tabtap.api.wiring import Request
+from tabtap.api.own_parts import own_parts
+from tabtap.api.run import Narrator, Request, Terms, run
 from tabtap.config import Preset, preset_named
-from tabtap.errors import RunInterrupted
+from tabtap.errors import RunInterrupted, UserInputError, bad_setting
 from tabtap.result import AugmentResult
+from tabtap.result.labels import continued
 from tabtap.table.frame import read_frame
 from tabtap.table.schema import IntArray
 from tabtap.table.table import Table
@@ -294,3 +296,123 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             mixture=choose_mixture(self.mixture, real),
             carried=(self.groups,) if names_a_column(self.groups, len(real)) else (),
         )
+
+
+# ---- One call for people who have one table.
+
+
+def augment(
+    frame: Any,  # noqa: ANN401
+    target: Hashable,
+    **settings: Any,  # noqa: ANN401
+) -> AugmentResult:
+    """Augment a table that holds its target.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame or 2-d array
+        Features and target of the real rows.
+    target : column name
+        The column to be predicted.
+    **settings
+        As for ``TabularAugmenter``.
+
+    Returns
+    -------
+    AugmentResult
+        ``result.augmented()`` is the larger table, ``result.verdict`` and
+        ``result.why`` say whether and why to use it.
+
+    Examples
+    --------
+    >>> from tabtap.datasets import load_penguins
+    >>> birds = load_penguins().dropna().iloc[::8]
+    >>> augment(birds, "species", budget=0, random_state=0).verdict
+    'no_gain'
+    """
+    return TabularAugmenter(**settings).fit_table(frame, target)
+
+
+# ---- Lists, frames of one column and upright targets, as scikit-learn's users pass
+# them.
+#
+# What ``tabtap.table`` reads is a frame or an array, and a one-dimensional target.
+
+
+Given = tuple[Any, Any]
+"""Features and target."""
+
+
+def unwrap(X: Any, y: Any) -> tuple[Given, Callable[[Given], Given]]:  # noqa: ANN401
+    """Return what can be read, and how to give results the form of what was passed."""
+    if sparse.issparse(X):
+        raise UserInputError(
+            "X is a sparse matrix, but rows are redrawn cell by cell. Pass a frame, or "
+            "X.toarray()."
+        )
+    frame, wrap_frame = _features(X)
+    target, wrap_target = _target(y)
+    return (frame, target), lambda made: (wrap_frame(made[0]), wrap_target(made[1]))
+
+
+def _features(X: Any) -> tuple[Any, Callable[[Any], Any]]:  # noqa: ANN401
+    if isinstance(X, (list, tuple)):
+        # As a frame: an array would make text of numbers beside words.
+        rows = list(X)
+        frame = pd.DataFrame(rows)
+        return frame, lambda made: rows + made.iloc[len(rows) :].to_numpy().tolist()
+    return X, _as_it_is
+
+
+def _target(y: Any) -> tuple[Any, Callable[[Any], Any]]:  # noqa: ANN401
+    if isinstance(y, (list, tuple)):
+        return np.asarray(y), lambda made: list(y) + np.asarray(made)[len(y) :].tolist()
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        column = y.columns[0]
+        series, wrap = _target(y[column])
+        return series, lambda made: pd.DataFrame({column: wrap(made)})
+    if isinstance(y, pd.Series):
+        return y, lambda made: _with_labels(made, y.index)
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        return y.ravel(), _as_it_is
+    return y, _as_it_is
+
+
+def _with_labels(made: Any, index: pd.Index) -> pd.Series:  # noqa: ANN401
+    """Return a target under its own labels, whatever those of the features are."""
+    labels = continued(index, len(made) - len(index))
+    if isinstance(made, pd.Series):
+        return made.set_axis(labels)
+    return pd.Series(made, index=labels)
+
+
+def _as_it_is(made: Any) -> Any:  # noqa: ANN401
+    return made
+
+
+# ---- One whole number from whatever a user passes as random_state.
+
+
+def seed_of(random_state: object) -> int:
+    """Return the seed that a ``random_state`` stands for.
+
+    Parameters
+    ----------
+    random_state : None, int, numpy RandomState or Generator
+        None draws a fresh seed, which the result records.
+
+    Examples
+    --------
+    >>> seed_of(7)
+    7
+    """
+    if random_state is None:
+        return secrets.randbits(31)
+    if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
+        return int(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    must = "be None, a whole number from 0, a RandomState or a Generator"
+    raise bad_setting("random_state", random_state, must, "Try 0.")

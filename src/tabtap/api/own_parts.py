@@ -7,11 +7,15 @@ table before anything is trained.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TypeVar
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
 
+import joblib
 import numpy as np
+from numpy.typing import NDArray
 
 from tabtap.domain import (
     ClassPrediction,
@@ -21,8 +25,9 @@ from tabtap.domain import (
     TargetUnit,
     ValuePrediction,
 )
-from tabtap.errors import TapError, UserInputError
+from tabtap.errors import PartNotComparedWarning, TapError, UserInputError, bad_setting
 from tabtap.evaluate.judging import Role, ask
+from tabtap.gates import InRange, NewRow, Plausible, Rules, ValidTypes
 from tabtap.gates.gates import verdict_of
 from tabtap.stages import Evaluator, Gate, Inpainter, UnfittedInpainter
 from tabtap.table.schema import BoolArray, FloatArray, IntArray, Kind
@@ -287,3 +292,185 @@ def _contents(*tables: Table) -> list[tuple[str, tuple[int, ...], bytes]]:
 
 def _ancestry(rows: Table) -> tuple[IntArray, IntArray]:
     return rows.origin, rows.unseen_fold
+
+
+# ---- Which parts of a run are the user's own, and what tells them from others.
+
+
+STANDARD_GATES = tuple(
+    str(gate.name) for gate in (ValidTypes, InRange, Rules, Plausible, NewRow)
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OwnParts:
+    """What the user brought along."""
+
+    gates: tuple[Gate, ...] = ()
+    inpainter: UnfittedInpainter | None = None
+
+    described: Mapping[str, str] = field(default_factory=dict)
+    """What each part is, by the setting it was passed as; "" where nobody compares it.
+
+    Taken before the first call: a part that changes while it works stays the same."""
+
+
+def own_parts(
+    gates: Any,  # noqa: ANN401
+    inpainter: Any,  # noqa: ANN401
+    judges: Mapping[str, Any],
+    *,
+    is_kept: bool,
+) -> OwnParts:
+    """Return the user's parts; judges are by role, and own ones are objects.
+
+    Warns
+    -----
+    PartNotComparedWarning
+        If the run is kept and the settings of a part cannot be told.
+    """
+    chosen = _choose_gates(gates)
+    parts: dict[str, object] = {f"gate {gate.name!r}": gate for gate in chosen}
+    if inpainter is not None:
+        _check_object("inpainter", inpainter, UnfittedInpainter, "fit(rows, rng)")
+        parts["inpainter"] = inpainter
+    described = {}
+    for role, judge in judges.items():
+        if not isinstance(judge, str) and not hasattr(judge, "fit"):
+            methods = "a name and predict(contexts, queries)"
+            _check_object(role, judge, Evaluator, methods)
+            described[role] = ""  # a kept run compares judges by themselves
+    for place, part in parts.items():
+        described[place], reason = describe_part(part) if is_kept else ("", None)
+        if reason is not None:
+            warnings.warn(
+                f"The settings of the {place} cannot be compared with those of a kept "
+                f"run ({reason}): a run that goes on from checkpoint= takes them for "
+                "the same. Pass an object that can be pickled.",
+                PartNotComparedWarning,
+                stacklevel=2,
+            )
+    return OwnParts(gates=chosen, inpainter=inpainter, described=described)
+
+
+def _choose_gates(gates: Any) -> tuple[Gate, ...]:  # noqa: ANN401
+    if gates is None:
+        return ()
+    if not isinstance(gates, (list, tuple)):
+        raise bad_setting("gates", gates, "be a list of gates", "Pass gates=[...].")
+    taken = list(STANDARD_GATES)
+    for gate in gates:
+        methods = "a name and passes(candidates, context)"
+        _check_object("gates", gate, Gate, methods)
+        if not isinstance(gate.name, str) or not gate.name or gate.name in taken:
+            must = f"be called by a text of its own, none of {', '.join(taken)}"
+            raise bad_setting("name", gate.name, must, "Refusals are counted under it.")
+        taken.append(gate.name)
+    return tuple(gates)
+
+
+def _check_object(setting: str, part: Any, protocol: Any, methods: str) -> None:  # noqa: ANN401
+    if isinstance(part, type):
+        fix = f"Pass an object: {part.__name__}()."
+        raise bad_setting(setting, part, f"be an object with {methods}", fix)
+    if not isinstance(part, protocol):
+        fix = 'See the page "A gate, an evaluator or a generator of your own".'
+        raise bad_setting(setting, part, f"be an object with {methods}", fix)
+
+
+# ---- A generator of the user's own in the place of the backbones.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnStack:
+    """One fitted inpainter for each lineage; see ``proposal.batches.InpainterStack``.
+
+    A lineage's rows are drawn in one call, from a generator that follows from the seeds
+    of all of them.
+    """
+
+    inpainters: tuple[Inpainter, ...]
+
+    unseen_folds: tuple[int, ...]
+    """Fold that each has never seen; -1 if it saw all rows."""
+
+    def inpaint_seeded(
+        self,
+        anchors: Sequence[Table],
+        regenerate: Sequence[BoolArray],
+        seeds: Sequence[NDArray[np.uint64]],
+        *,
+        redraw_target: bool = False,
+    ) -> list[Table]:
+        """Redraw chosen cells; a regression target stays the anchor's."""
+        del redraw_target  # an Inpainter hands targets back as given
+        requests = zip(self.inpainters, anchors, regenerate, seeds, strict=True)
+        return [_drawn(*request) for request in requests]
+
+
+def fit_own(
+    own: UnfittedInpainter, real: Table, lineages: Lineages, rng: np.random.Generator
+) -> OwnStack:
+    """Let a copy of the user's object learn the rows of each lineage, and no others."""
+    members = lineages.members
+    seeds = rng.integers(2**63, size=len(members))
+    inpainters = [
+        fitted(own, real.take(lineages.seen(member)), np.random.default_rng(seed))
+        for member, seed in zip(members, seeds, strict=True)
+    ]
+    return OwnStack(tuple(inpainters), members)
+
+
+def _drawn(
+    inpainter: Inpainter,
+    anchors: Table,
+    regenerate: BoolArray,
+    seeds: NDArray[np.uint64],
+) -> Table:
+    if not len(anchors):
+        return anchors
+    rng = np.random.default_rng([int(seed) for seed in seeds])
+    redrawn = inpainter.inpaint(anchors, regenerate, rng)
+    check_redrawn(anchors, regenerate, redrawn)
+    return redrawn
+
+
+# ---- What a user's function or object does, in a text that tells one from another.
+#
+# A run that is taken up again must be the same run; code that was passed in is compared
+# as far as it can be told without running it.
+
+
+def describe_function(function: object) -> str:
+    """Return what a function does, as far as it can be told without running it."""
+    code = getattr(function, "__code__", function)
+    if not isinstance(code, CodeType):
+        return repr(function)
+    cells = getattr(function, "__closure__", None) or ()
+    parts = [*code.co_consts, *(cell.cell_contents for cell in cells)]
+    return repr(
+        (code.co_code, code.co_names, [describe_function(part) for part in parts])
+    )
+
+
+def describe_part(part: object) -> tuple[str, str | None]:
+    """Return an object's class, methods and settings as text, and what is not in it.
+
+    Returns
+    -------
+    tuple of str and (str or None)
+        The description, the same in every process; and why the settings are not part
+        of it, if they could not be read.
+    """
+    kind = type(part)
+    methods = [
+        (name, describe_function(function))
+        for name, function in sorted(vars(kind).items())
+        if isinstance(function, FunctionType)
+    ]
+    settings, reason = "", None
+    try:
+        settings = str(joblib.hash(part))
+    except Exception as error:  # noqa: BLE001  whatever an object raises when copied
+        reason = f"{type(error).__name__}: {error}"
+    return repr((kind.__module__, kind.__qualname__, methods, settings)), reason

@@ -2,26 +2,424 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tabtap.api.checkpoint import Checkpoint
-from tabtap.api.narrator import Narrator
-from tabtap.api.own_parts import check_gates, check_inpainter, check_own_judge
-from tabtap.api.watching import RunPlan, Watchers
-from tabtap.api.wiring import Request, fresh_start, lineages_of, make_scene
-from tabtap.domain import Lineages
+from tabtap.api.own_parts import (
+    OwnParts,
+    check_gates,
+    check_inpainter,
+    check_own_judge,
+    describe_function,
+    fit_own,
+)
+from tabtap.archive import Archive
+from tabtap.config import AugmentConfig, Preset
+from tabtap.diffusion import BackboneStack, fit_backbone, fit_fold_backbones
+from tabtap.diffusion.backbone import load_stack
+from tabtap.diffusion.train import TrainingObserver, TrainingProgress
+from tabtap.domain import Candidates, Lineages, StepRecord, WindowRecord
+from tabtap.domain.judgement import table_sha256
 from tabtap.errors import RunInterrupted
-from tabtap.evaluate.judging import check_judge, check_metric
+from tabtap.evaluate.choose import ChosenEvaluator
+from tabtap.evaluate.judging import FoldReferee, FoldUtility, check_judge, check_metric
+from tabtap.evaluate.metric import Metric
 from tabtap.evaluate.weights import CHECKPOINTS
-from tabtap.loop import Limits, Outcome, Progress, Stop, augment
+from tabtap.gates import Gates, Rules, standard_gates
+from tabtap.gates.rules import Rule
+from tabtap.loop import (
+    CrossfitCommitment,
+    Limits,
+    Outcome,
+    PaperCommitment,
+    Progress,
+    Scene,
+    Stages,
+    Stop,
+    augment,
+)
+from tabtap.loop.resume import load_progress, save_progress
+from tabtap.policy import FeedbackMemory, LearnedPolicy, PassRates, ReferencePolicy
+from tabtap.policy.sensor import TableSensor, Wish
+from tabtap.proposal import InpainterStack, LineageProposer, important_by_lineage
 from tabtap.result import AugmentResult, RunAbout, installed_versions
-from tabtap.stages import Observer
+from tabtap.rng import stream
+from tabtap.stages import ActionPolicy, Commitment, Critic, Evaluator, Observer, Sensor
 from tabtap.stopwatch import Stopwatch
+from tabtap.table.schema import IntArray
+from tabtap.table.split import folds
+from tabtap.table.table import Table
+
+# ---- Pick the concrete stages of a run and connect them.
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Request:
+    """A run as the user asked for it, with every choice made."""
+
+    real: Table
+    preset: Preset
+    seed: int
+    evaluator: ChosenEvaluator
+    referee: ChosenEvaluator
+    metric: Metric
+    rules: Rules | None = None
+    groups: IntArray | None = None
+    """Rows that count as one: the user's groups, or exact copies."""
+
+    mixture: Wish = "real"
+    carried: tuple[Hashable, ...] = ()
+    """Identifiers that descendants keep, such as the column of groups."""
+
+    own: OwnParts = field(default_factory=OwnParts)
+
+    @property
+    def config(self) -> AugmentConfig:
+        """Settings of the loop."""
+        return self.preset.augment
+
+
+def lineages_of(request: Request) -> Lineages:
+    """Divide the real rows into folds, groups kept together."""
+    n_units = len(request.real)
+    if request.groups is not None:
+        n_units = len(np.unique(request.groups))
+    n_folds = min(request.config.utility.n_folds, n_units)
+    fold = folds(
+        request.real.condition, n_folds, stream(request.seed, "folds"), request.groups
+    )
+    return Lineages(fold, request.config.commit.protocol == "crossfit")
+
+
+def fit_stack(
+    request: Request, lineages: Lineages, observer: TrainingObserver | None = None
+) -> InpainterStack:
+    """Learn the table, once for each lineage."""
+    rng, config = stream(request.seed, "backbone"), request.preset.diffusion
+    if request.own.inpainter is not None:
+        return fit_own(request.own.inpainter, request.real, lineages, rng)
+    if lineages.crossfit:
+        return fit_fold_backbones(
+            request.real, lineages.fold, rng=rng, config=config, observer=observer
+        )
+    return fit_backbone(request.real, rng=rng, config=config, observer=observer).stack
+
+
+def make_scene(
+    request: Request, lineages: Lineages, stack: InpainterStack, watch: Stopwatch
+) -> Scene:
+    """Return everything that a run needs and that does not change."""
+    real, config = request.real, request.config
+    utility = FoldUtility(real, lineages, request.evaluator.evaluator, config.utility)
+    referee = FoldReferee(real, lineages, request.referee.evaluator, request.metric)
+    important = important_by_lineage(
+        real, lineages, config.proposal, stream(request.seed, "columns")
+    )
+    proposer = LineageProposer(
+        stack, lineages, config.proposal, important, request.carried
+    )
+    counted = watch.timed("evaluator", utility)
+    commitment: Commitment
+    if lineages.crossfit:
+        refereed = watch.timed("referee", referee)
+        commitment = CrossfitCommitment(refereed, config.commit, request.groups)
+    else:
+        name = request.evaluator.evaluator.name
+        commitment = PaperCommitment(counted, config.commit, name)
+    standard = standard_gates(config.gates, request.rules)
+    stages = Stages(
+        proposer=watch.timed("proposals", proposer),
+        gatekeeper=watch.timed("gates", Gates((*standard, *request.own.gates))),
+        utility=counted,
+        commitment=commitment,
+    )
+    return Scene(real, lineages, stages, config, request.seed)
+
+
+def fresh_start(request: Request) -> Progress:
+    """Return a run before its first window."""
+    sensor = TableSensor.of(request.real, request.mixture)
+    config = request.config.policy
+    reference = ReferencePolicy(config, sensor.wanted)
+    policy: ActionPolicy = reference
+    if config.updates_per_step:
+        policy = LearnedPolicy.start(reference, stream(request.seed, "policy"))
+    return Progress(
+        committed=Candidates.none(request.real),
+        policy=policy,
+        sensor=sensor,
+        critic=FeedbackMemory(config),
+    )
+
+
+# ---- A folder in which an interrupted run is kept, so that the next call goes on with
+# it.
+#
+# Files are named after what decides a run's result: rows, folds, settings, seed,
+# judges, rules, parts of the user's own; code that was passed in counts as it is
+# written. A folder may hold several runs.
+
+
+_N_DIGITS = 16
+"""Of the fingerprint, in file names."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """Where one run is kept; without a folder nothing is."""
+
+    folder: Path | None
+    request: Request
+    lineages: Lineages
+
+    budget: int | str
+    """Part of what a run is: its last window is cut to the budget."""
+
+    def stack(self, observer: TrainingObserver | None = None) -> InpainterStack:
+        """Return the backbones of this run: kept ones, or newly learned and kept.
+
+        An inpainter of the user's own is fitted anew, from the same rows and seeds.
+        """
+        path = self._path("backbones", self._learned_from())
+        is_own = self.request.own.inpainter is not None
+        if path is not None and path.exists() and not is_own:
+            return load_stack(path, device=self.request.preset.diffusion.device)
+        stack = fit_stack(self.request, self.lineages, observer)
+        if path is not None and isinstance(stack, BackboneStack):
+            stack.save(path)
+        return stack
+
+    def progress(self, scene: Scene) -> Progress:
+        """Return where this run stands: at its beginning, or where it was left."""
+        start = fresh_start(self.request)
+        path = self._progress_path()
+        if path is None or not path.exists():
+            return start
+        return load_progress(path, scene=scene, memory=_Memory(start))
+
+    def keep(self, scene: Scene, progress: Progress) -> None:
+        """Write down where the run stands."""
+        if (path := self._progress_path()) is not None:
+            save_progress(progress, path, scene=scene, memory=_Memory(progress))
+
+    def _progress_path(self) -> Path | None:
+        request = self.request
+        rules = () if request.rules is None else request.rules.rules
+        decides = {
+            **self._learned_from(),
+            "augment": asdict(request.config),
+            "budget": self.budget,
+            "evaluator": _described(request.evaluator.evaluator),
+            "referee": _described(request.referee.evaluator),
+            "metric": [request.metric.name, describe_function(request.metric.judge)],
+            "mixture": repr(request.mixture),
+            "rules": [_rule(rule) for rule in rules],
+        }
+        own = {part: text for part, text in request.own.described.items() if text}
+        if own:
+            decides["own parts"] = own
+        return self._path("progress", decides)
+
+    def _learned_from(self) -> dict[str, object]:
+        fold = self.lineages.fold.tobytes()
+        return {
+            "real": table_sha256(self.request.real),
+            "schema": repr(self.request.real.schema),
+            "folds": hashlib.sha256(fold).hexdigest(),
+            "crossfit": self.lineages.crossfit,
+            "seed": self.request.seed,
+            "diffusion": asdict(self.request.preset.diffusion),
+        }
+
+    def _path(self, what: str, decides: dict[str, object]) -> Path | None:
+        if self.folder is None:
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(decides, sort_keys=True).encode()
+        digest = hashlib.sha256(text).hexdigest()[:_N_DIGITS]
+        return self.folder / f"{what}-{digest}.tap"
+
+
+def _described(judge: Evaluator) -> str:
+    """Return a judge's name, and a learner's settings with it."""
+    return f"{judge.name} {getattr(judge, 'estimator', '')!r}"
+
+
+def _rule(rule: Rule) -> list[str]:
+    """Return a rule's name and what it says; of a function, its code."""
+    code = describe_function(getattr(rule, "function", None))
+    return [rule.name, getattr(rule, "text", code)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Memory:
+    """Writes down policy, sensor and critic; see ``loop.resume.Memory``."""
+
+    start: Progress
+
+    def written(self, policy: ActionPolicy, sensor: Sensor, critic: Critic) -> Archive:
+        arrays = policy.to_arrays() if isinstance(policy, LearnedPolicy) else {}
+        rates = cast("TableSensor", sensor).pass_rates.to_lists()
+        memory = cast("FeedbackMemory", critic).to_lists()
+        return Archive(arrays, {"pass_rates": rates, "feedback": memory})
+
+    def read(self, saved: Archive) -> tuple[ActionPolicy, Sensor, Critic]:
+        policy = self.start.policy
+        if isinstance(policy, LearnedPolicy):
+            policy = LearnedPolicy.from_arrays(saved.arrays, policy.reference)
+        sensor = cast("TableSensor", self.start.sensor)
+        rates = PassRates.from_lists(saved.about["pass_rates"])
+        config = cast("FeedbackMemory", self.start.critic).config
+        critic = FeedbackMemory.from_lists(saved.about["feedback"], config)
+        return policy, sensor.with_rates(rates), critic
+
+
+# ---- Who is told what happens during a run, from learning the table to the last
+# window.
+#
+# An observer has ``on_step`` and ``on_window``; ``on_training`` and ``on_plan`` if it
+# cares for what comes before.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """How far a run may go and where it begins, once the table is learned."""
+
+    n_steps: int
+    """Most actions that are taken."""
+
+    window_length: int
+    """Actions between two checks."""
+
+    budget: int
+    """Most rows that are added."""
+
+    n_windows: int
+    """Windows that an earlier sitting has done; 0 for a fresh start."""
+
+    n_committed: int
+    """Rows that they have brought."""
+
+
+@runtime_checkable
+class TrainingWatcher(Protocol):
+    """An observer that also sees how the table is learned."""
+
+    def on_training(self, progress: TrainingProgress) -> None:
+        """Take note of how far the training is."""
+
+
+@runtime_checkable
+class PlanWatcher(Protocol):
+    """An observer that is also told how far the run may go."""
+
+    def on_plan(self, plan: RunPlan) -> None:
+        """Take note of how far the run may go; windows begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watchers:
+    """Several observers as one; each is told what it has ears for."""
+
+    observers: tuple[Observer, ...]
+
+    def on_training(self, progress: TrainingProgress) -> None:
+        """Take note of how far the training is."""
+        for observer in self.observers:
+            if isinstance(observer, TrainingWatcher):
+                observer.on_training(progress)
+
+    def on_plan(self, plan: RunPlan) -> None:
+        """Take note of how far the run may go; windows begin."""
+        for observer in self.observers:
+            if isinstance(observer, PlanWatcher):
+                observer.on_plan(plan)
+
+    def on_step(self, record: StepRecord) -> None:
+        """One action was taken and judged."""
+        for observer in self.observers:
+            observer.on_step(record)
+
+    def on_window(self, record: WindowRecord) -> None:
+        """One pool was checked."""
+        for observer in self.observers:
+            observer.on_window(record)
+
+
+# ---- Progress for people who set verbose, in lines on the error stream.
+
+
+_TOLD_EVERY = 20
+"""Steps of training between two tellings."""
+
+
+def _write(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class Narrator:
+    """Tells what happens: 1 a line per window, 2 a line per step as well."""
+
+    verbose: int = 1
+    write: Callable[[str], None] = _write
+
+    def say(self, line: str) -> None:
+        """Write a line if anything is to be said at all."""
+        if self.verbose:
+            self.write(f"[tabtap] {line}")
+
+    def on_training(self, progress: TrainingProgress) -> None:
+        """Say how far the training is, at every quarter."""
+        share = progress.step / progress.n_steps
+        before = (progress.step - _TOLD_EVERY) / progress.n_steps
+        if int(4 * share) > int(4 * before):
+            left = f"{progress.seconds_left:.0f} s to go"
+            self.say(f"learned {share:.0%} of the steps, at most {left}")
+
+    def on_plan(self, plan: RunPlan) -> None:
+        """Say whether an earlier sitting is taken up."""
+        if plan.n_windows:
+            self.say(f"going on after {plan.n_windows} windows of an earlier sitting")
+
+    def on_step(self, record: StepRecord) -> None:
+        """One action was taken and judged."""
+        if self.verbose > 1:
+            action = record.action
+            self.say(
+                f"step {record.step + 1}: target {action.target}, "
+                f"{action.template.value}, exploration {action.exploration:.2f}, "
+                f"{record.n_admitted} of {record.n_proposed} rows admitted, "
+                f"gain {record.gain:.4g}"
+            )
+
+    def on_window(self, record: WindowRecord) -> None:
+        """One pool was checked."""
+        certificate = record.certificate
+        decision = "committed" if certificate.committed else "refused"
+        self.say(
+            f"window {certificate.window + 1} {decision}: {certificate.reason}. "
+            f"{record.n_committed} of {record.budget} rows after "
+            f"{record.seconds:.0f} s{_left(record)}"
+        )
+
+
+def _left(record: WindowRecord) -> str:
+    return f", at most {record.seconds_left:.0f} s to go" if record.seconds_left else ""
+
+
+# ---- One run from a request to a result, which can be interrupted and taken up again.
+
 
 AUTO_BUDGET = 2000
 """Most rows of ``budget="auto"``."""

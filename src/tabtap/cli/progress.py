@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tabtap.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from tabtap.api.watching import RunPlan
+    from tabtap.api.run import RunPlan
     from tabtap.diffusion.train import TrainingProgress
     from tabtap.domain import Bound, StepRecord, WindowRecord
 

@@ -110,7 +110,7 @@ class Trial:
     standing: Standing
 
     n_failures: int
-    """Attempts of this run that are used up; see ``loop.progress.attempts_used``."""
+    """Attempts of this run that are used up; see ``loop.augment``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

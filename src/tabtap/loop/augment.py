@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper: propose, admit, judge, learn, and commit what is shown.
 
-Read ``augment`` line by line beside appendix C.1; ``loop.window`` is its inner loop.
+Read ``augment`` line by line beside appendix C.1; ``fill_window`` is its inner loop.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tabtap.api.wiring import lineages_of
+from tabtap.api.run import lineages_of
 from tabtap.compare.methods.asking import request_for
 from tabtap.compare.methods.rungs import (
     LadderRung,

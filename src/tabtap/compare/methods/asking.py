@@ -13,7 +13,7 @@ from tabtap.api.choices import (
     copies_of,
     task_of,
 )
-from tabtap.api.wiring import Request
+from tabtap.api.run import Request
 from tabtap.config import Preset
 from tabtap.table.schema import IntArray, Kind
 from tabtap.table.table import Table

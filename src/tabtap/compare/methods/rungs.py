@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from tabtap.api.wiring import Request, lineages_of
+from tabtap.api.run import Request, lineages_of
 from tabtap.compare.controls import even_rows
 from tabtap.compare.methods.asking import (
     named_as_in,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabtap.api.wiring import fit_stack, fresh_start, lineages_of, make_scene
+from tabtap.api.run import fit_stack, fresh_start, lineages_of, make_scene
 from tabtap.compare.methods.asking import named_as_in, numbered, request_for
 from tabtap.config import Preset, preset_named
 from tabtap.evaluate.judging import check_metric
