@@ -6,7 +6,7 @@ import pytest
 from sklearn.model_selection import GroupKFold
 
 from tabtap.result import RunAbout, load_result
-from tabtap.result.groups import label_array, told_apart
+from tabtap.result.frames import label_array, told_apart
 
 ROWS = np.arange(4)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.result.labels import continued, index_from_json, index_to_json
+from tabtap.result.frames import continued, index_from_json, index_to_json
 
 INDEXES = {
     "range": pd.RangeIndex(5, 11, 2, name="n"),

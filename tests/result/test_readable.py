@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tabtap.result.readable import parquet_bytes
+from tabtap.result.files import parquet_bytes
 
 
 def read(frame):

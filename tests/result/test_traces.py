@@ -11,7 +11,7 @@ from tabtap.domain import Candidates
 from tabtap.domain.judgement import table_sha256
 from tabtap.loop import Stop
 from tabtap.result import AugmentResult, RunAbout, load_result, verify
-from tabtap.result.traces import as_given
+from tabtap.result.forgetting import as_given
 from tabtap.table import read_frame, write_frame
 
 GONE = 4

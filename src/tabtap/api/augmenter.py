@@ -37,7 +37,7 @@ from tabtap.api.run import Narrator, Request, Terms, run
 from tabtap.config import Preset, preset_named
 from tabtap.errors import RunInterrupted, UserInputError, bad_setting
 from tabtap.result import AugmentResult
-from tabtap.result.labels import continued
+from tabtap.result.frames import continued
 from tabtap.table.frame import read_frame
 from tabtap.table.schema import IntArray
 from tabtap.table.table import Table

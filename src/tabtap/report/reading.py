@@ -15,7 +15,7 @@ import numpy as np
 
 from tabtap.domain import Certificate
 from tabtap.report import wording as say
-from tabtap.result import AugmentResult, yardstick
+from tabtap.result import AugmentResult, why
 from tabtap.result.frames import condition_names
 
 
@@ -84,7 +84,7 @@ def n_added(result: AugmentResult) -> int:
 
 def metric_name(result: AugmentResult) -> str:
     """Return what rows were scored by: ``score``, unless the user named something."""
-    return yardstick.metric_name(result.certificates, result.about.referee)
+    return why.metric_name(result.certificates, result.about.referee)
 
 
 def is_per_row(result: AugmentResult, certificate: Certificate) -> bool:

@@ -1,6 +1,6 @@
 """What a run returns: rows, where they come from, the evidence, and one file of it."""
 
-from tabtap.result.about import RunAbout, installed_versions
+from tabtap.result.files import RunAbout, installed_versions
 from tabtap.result.frames import Waterfall
 from tabtap.result.loading import load_result
 from tabtap.result.result import AugmentResult

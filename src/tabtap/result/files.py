@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import platform
 import zipfile
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from importlib import metadata
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from tabtap.archive import Archive, pack_archive, put_in_place
+from tabtap.domain import Certificate
 from tabtap.domain.written import (
     candidates_to_arrays,
     certificate_to_json,
@@ -21,14 +29,18 @@ from tabtap.domain.written import (
     steps_to_json,
     table_to_arrays,
 )
-from tabtap.result.about import RunAbout
-from tabtap.result.groups import groups_to_json
-from tabtap.result.labels import index_to_json
-from tabtap.result.readable import parquet_bytes
-from tabtap.result.tables import whole_schema_to_json
+from tabtap.result.frames import groups_to_json, index_to_json, label_array
+from tabtap.table.saved_schema import (
+    level_from_json,
+    level_to_json,
+    schema_from_json,
+    schema_to_json,
+)
+from tabtap.table.schema import Kind, Schema
 
 if TYPE_CHECKING:
     from tabtap.result.result import AugmentResult
+
 
 FORMAT_NAME = "tabtap-result"
 FORMAT_VERSION = 1
@@ -100,3 +112,227 @@ def _zipped(members: dict[str, bytes]) -> bytes:
             member.compress_type = zipfile.ZIP_DEFLATED
             file.writestr(member, content)
     return buffer.getvalue()
+
+
+# ---- A whole schema as JSON, and back.
+#
+# A saved schema leaves the values of identifiers out, so that a model does not name the
+# rows it learned from.  A result holds the rows themselves, and so their identifiers.
+
+
+def whole_schema_to_json(schema: Schema) -> dict[str, Any]:
+    """Return a schema as JSON, the values of identifiers included."""
+    hidden = {
+        str(place): {
+            "levels": [level_to_json(level) for level in column.levels],
+            "categories": [level_to_json(level) for level in column.categories],
+        }
+        for place, column in enumerate(schema.features)
+        if column.kind is Kind.IDENTIFIER
+    }
+    return {"schema": schema_to_json(schema), "identifiers": hidden}
+
+
+def whole_schema_from_json(saved: Mapping[str, Any]) -> Schema:
+    """Return the schema that ``whole_schema_to_json`` wrote."""
+    schema = schema_from_json(saved["schema"])
+    features = list(schema.features)
+    for place, hidden in saved["identifiers"].items():
+        features[int(place)] = replace(
+            features[int(place)],
+            levels=tuple(level_from_json(level) for level in hidden["levels"]),
+            categories=tuple(level_from_json(level) for level in hidden["categories"]),
+        )
+    return replace(schema, features=tuple(features))
+
+
+# ---- Frames as parquet, for people and programs that look into a saved result.
+#
+# These copies may lose what parquet cannot say: a column that Arrow has no type for is
+# written as text.  The exact rows are in the file's arrays.
+
+
+def parquet_bytes(frame: Any) -> bytes:  # noqa: ANN401 - pandas, polars or numpy
+    """Return a frame as the content of a parquet file."""
+    buffer = BytesIO()
+    if isinstance(frame, np.ndarray):
+        frame = pd.DataFrame(frame)
+    if isinstance(frame, pd.DataFrame):
+        _write_pandas(frame, buffer)
+    else:
+        frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _write_pandas(frame: pd.DataFrame, buffer: BytesIO) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    names = _distinct([str(name) for name in frame.columns])
+    columns = [_arrow(frame.iloc[:, place]) for place in range(len(names))]
+    parquet.write_table(pa.table(columns, names=names), buffer)
+
+
+def _arrow(series: pd.Series) -> Any:  # noqa: ANN401 - pyarrow is untyped
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if len(series) and series.map(type).eq(tuple).all():
+        series = series.map(lambda names: [str(name) for name in names])
+    try:
+        array = pa.array(series, from_pandas=True)
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        # Some types are Arrow's but not parquet's.
+        parquet.write_table(pa.table([array], names=["column"]), BytesIO())
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        return pa.array([_text(value) for value in series], pa.string())
+    return array
+
+
+def _text(value: Any) -> str | None:  # noqa: ANN401
+    if value is None or value is pd.NA or value is pd.NaT or value != value:
+        return None
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Return names of which no two are the same: 1 and "1" are one name here."""
+    found: list[str] = []
+    for name in names:
+        unique, number = name, 1
+        while unique in found:
+            unique, number = f"{name}.{number}", number + 1
+        found.append(unique)
+    return found
+
+
+# ---- Certificates as JSON that any program reads.
+
+
+def certificates_for_people(
+    certificates: Sequence[Certificate], forgotten: Sequence[int]
+) -> dict[str, Any]:
+    """Return all certificates with their evidence; null where a number is not one."""
+    said = "the table that the run was given"
+    if forgotten:
+        said += ", before these real rows and their descendants were removed"
+    return {
+        "describes": said,
+        "forgotten_rows": list(forgotten),
+        "certificates": [_finite(_shown(c)) for c in certificates],
+    }
+
+
+def _shown(certificate: Certificate) -> dict[str, Any]:
+    plain = certificate_to_json(certificate)
+    for name in ("over_incumbent", "over_real"):
+        bound = getattr(certificate, name)
+        if bound is not None:
+            plain[name]["lower"] = bound.lower
+    for name in ("learners_before", "learners_after"):
+        plain[name] = dict(getattr(certificate, name))
+    plain["evidence"] = {
+        name: np.asarray(scores).tolist()
+        for name, scores in certificate.evidence.items()
+    }
+    return plain
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - anything JSON can hold
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+# ---- What is known of a run besides its rows: seed, settings, judges, versions, times.
+
+
+_PACKAGES = ("tabtap", "numpy", "pandas", "scikit-learn", "scipy", "torch")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunAbout:
+    """How a run was made.
+
+    Examples
+    --------
+    >>> from dataclasses import asdict
+    >>> from tabtap.config import AugmentConfig
+    >>> about = RunAbout(
+    ...     seed=0, budget=500, settings={"augment": asdict(AugmentConfig())}
+    ... )
+    >>> about.settings["augment"]["gates"]["range_quantiles"]
+    [0.0, 1.0]
+    """
+
+    seed: int
+
+    budget: int | Literal["auto"]
+    """Rows asked for."""
+
+    settings: Mapping[str, Any]
+    """Every setting as plain dicts and lists: ``augment`` and ``diffusion`` hold the
+    configurations of these names.  Tuples become lists, as in a saved file."""
+
+    evaluator: str = ""
+    evaluator_why: str = ""
+    """Who judged single steps, and a sentence that says why it was chosen."""
+
+    referee: str = ""
+    referee_why: str = ""
+    """Who judged whole pools, and a sentence that says why it was chosen."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """By package; see ``installed_versions``."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Time spent, by stage."""
+
+    groups: NDArray[Any] | None = None
+    """Shape (n_real,): who each real row belongs to, in the user's words if there are
+    any; NaN, None, NA or NaT for a row that belongs to no one."""
+
+    rules: tuple[str, ...] = ()
+    """The user's rules, as text."""
+
+    licences: Mapping[str, str] = field(default_factory=dict)
+    """Licence of each set of weights that was used."""
+
+    notes: tuple[str, ...] = ()
+    """Sentences about what went otherwise than asked, such as a lesser evaluator."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", _plain(self.settings))
+        if self.groups is not None:
+            object.__setattr__(self, "groups", label_array(self.groups))
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the version of Python and of each package that a run rests on."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:  # run from a folder, not installed
+            found[name] = "unknown"
+    return found
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - any setting
+    """Return a value as JSON gives it back."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    return str(value)

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tabtap.domain import StepRecord
 from tabtap.errors import UserInputError
-from tabtap.result.traces import composed, steps_without, without_traces
+from tabtap.result.frames import NO_TARGET
 from tabtap.result.why import counted
+from tabtap.table.cells import times_from_counts
+from tabtap.table.schema import (
+    BoolArray,
+    Column,
+    IntArray,
+    Kind,
+    Schema,
+    Target,
+    family,
+)
+from tabtap.table.table import Table, concat
 
 if TYPE_CHECKING:
     from tabtap.result.result import AugmentResult
@@ -87,3 +100,184 @@ def _note(rows: list[int], n_removed: int) -> str:
         "certificates describe the table before, and generators of the rows that "
         "stay may have learned from what was removed."
     )
+
+
+# ---- What a schema still tells of rows that are gone, taken out of it.
+#
+# A schema lists every level that was ever seen, counts whole numbers and times from the
+# first value, and cuts a regression target at values of rows. Codes change where levels
+# go, and hashes are of codes: so a result keeps the old ones, ``codes_given``.
+
+
+TARGET = "target"
+"""Stands for the target where features go by their place."""
+
+
+class Traceless(NamedTuple):
+    """Rows of a schema that knows nothing but them."""
+
+    real: Table
+    delivered: Table
+
+    kept: Mapping[str, IntArray]
+    """For each column that lost levels: the codes, until now, of those that stay."""
+
+
+def without_traces(real: Table, delivered: Table) -> Traceless:
+    """Return rows whose schema holds no value that none of them has.
+
+    Categories that a dtype declares stay, as they are part of the dtype; those of an
+    identifier do not.
+    """
+    everything = concat([real, delivered])
+    schema, present = everything.schema, everything.missing == 0
+    kept: dict[str, IntArray] = {}
+    features = []
+    for place, column in enumerate(schema.features):
+        cells = everything.cells[place][present[:, place]]
+        used = _used(column, cells)
+        if used is not None:
+            kept[str(place)] = used
+        features.append(_described(column, cells, used))
+    target = schema.target
+    if target is not None:
+        used = _used(target.column, everything.target)
+        if used is not None:
+            kept[TARGET] = used
+        target = _target(target, everything, used)
+    known = replace(schema, features=tuple(features), target=target)
+    return Traceless(
+        _recoded(real, known, kept), _recoded(delivered, known, kept), kept
+    )
+
+
+def composed(
+    before: Mapping[str, IntArray], kept: Mapping[str, IntArray]
+) -> dict[str, IntArray]:
+    """Return, for each column that lost levels, the run's codes of those that stay."""
+    first = {name: before[name][used] for name, used in kept.items() if name in before}
+    return {**before, **kept, **first}
+
+
+def as_given(rows: Table, given: Mapping[str, IntArray]) -> Table:
+    """Return rows with the codes that the run gave them: only to be hashed."""
+    cells = list(rows.cells)
+    target = rows.target
+    for name, codes in given.items():
+        if name == TARGET:
+            target = codes[target].astype(target.dtype)
+        else:
+            place = int(name)
+            cells[place] = codes[cells[place]].astype(cells[place].dtype)
+    return replace(rows, cells=tuple(cells), target=target)
+
+
+def check_codes(schema: Schema, given: Mapping[str, IntArray]) -> None:
+    """Raise ValueError unless there is one old code for every level."""
+    columns = {str(place): column for place, column in enumerate(schema.features)}
+    if schema.target is not None:
+        columns[TARGET] = schema.target.column
+    for name, codes in given.items():
+        if name not in columns or codes.shape != (len(columns[name].levels),):
+            raise ValueError(f"old codes {name!r} do not fit the levels")
+
+
+def steps_without(
+    steps: Sequence[StepRecord], kept: Mapping[str, IntArray]
+) -> tuple[StepRecord, ...]:
+    """Return steps that know only the classes that stay."""
+    if TARGET not in kept:
+        return tuple(steps)
+    used = kept[TARGET]
+    place = {int(code): number for number, code in enumerate(used)}
+    return tuple(
+        replace(
+            record,
+            action=replace(
+                record.action, target=place.get(record.action.target, NO_TARGET)
+            ),
+            state=replace(
+                record.state,
+                deficit=record.state.deficit[used],
+                uncertainty=record.state.uncertainty[used],
+                available=record.state.available[used],
+            ),
+        )
+        for record in steps
+    )
+
+
+def _used(column: Column, cells: NDArray[Any]) -> IntArray | None:
+    """Return the codes that are in use, or None if all levels stay."""
+    if column.kind.is_numeric or not column.levels or _is_declared(column):
+        return None
+    used = np.unique(cells).astype(np.int64)
+    if not len(used):
+        return np.zeros(1, np.int64)  # of a level that ``_level_for_holes`` replaces
+    listed = column.categories or column.levels
+    return None if len(used) == len(column.levels) == len(listed) else used
+
+
+def _is_declared(column: Column) -> bool:
+    if column.kind is Kind.IDENTIFIER:
+        return False
+    # This is polars' Categorical, which lists what it met; its Enum declares.
+    return bool(column.categories) and column.dtype != "category"
+
+
+def _described(column: Column, cells: NDArray[Any], used: IntArray | None) -> Column:
+    if column.kind.is_numeric:
+        if column.kind is Kind.CONTINUOUS:
+            return column
+        # The same grid, counted from a value that is there.
+        base = int(cells[0]) if len(cells) else column.base % column.step
+        return replace(column, base=base)
+    if used is None:
+        return column
+    levels = tuple(column.levels[code] for code in used)
+    if not len(cells):
+        levels = (_level_for_holes(column.dtype),)
+        return replace(
+            column, levels=levels, categories=levels * bool(column.categories)
+        )
+    stay = set(levels) if column.categories else set()
+    categories = tuple(level for level in column.categories if level in stay)
+    return replace(column, levels=levels, categories=categories)
+
+
+def _level_for_holes(dtype: str) -> Any:  # noqa: ANN401
+    """Return a level that no row has; a column of holes needs one all the same."""
+    kind = family(dtype)
+    if kind == "time":
+        return times_from_counts(np.zeros(1, np.int64), dtype)[0]
+    return {"int": 0, "float": 0.0, "bool": False}.get(kind, "")
+
+
+def _target(target: Target, rows: Table, used: IntArray | None) -> Target:
+    column = _described(target.column, rows.target, used)
+    if not target.edges:
+        return replace(target, column=column)
+    values = np.unique(rows.target_values)
+    # The last value up to an edge divides these rows as the edge does.
+    upto = np.searchsorted(values, target.edges, side="right")
+    below = np.nextafter(values[0], -np.inf)
+    edges = tuple(float(values[n - 1]) if n else float(below) for n in upto)
+    return replace(target, column=column, edges=edges)
+
+
+def _recoded(rows: Table, schema: Schema, kept: Mapping[str, IntArray]) -> Table:
+    cells = list(rows.cells)
+    target = rows.target
+    for name, used in kept.items():
+        if name == TARGET:
+            target = np.searchsorted(used, target).astype(target.dtype)
+        else:
+            place = int(name)
+            cells[place] = _new_codes(cells[place], rows.missing[:, place] > 0, used)
+    return replace(rows, schema=schema, cells=tuple(cells), target=target)
+
+
+def _new_codes(codes: NDArray[Any], hole: BoolArray, used: IntArray) -> NDArray[Any]:
+    # What lies under a hole may be a level that goes.
+    found = np.where(hole, 0, np.searchsorted(used, codes))
+    return found.astype(codes.dtype)

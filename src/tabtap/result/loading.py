@@ -28,13 +28,18 @@ from tabtap.domain.written import (
 )
 from tabtap.errors import FileFormatError, UserInputError
 from tabtap.loop import Stop
-from tabtap.result.about import RunAbout
-from tabtap.result.files import EXACT, FORMAT_NAME, FORMAT_VERSION, PAIRS, sha256
-from tabtap.result.groups import groups_from_json
-from tabtap.result.labels import index_from_json
+from tabtap.result.files import (
+    EXACT,
+    FORMAT_NAME,
+    FORMAT_VERSION,
+    PAIRS,
+    RunAbout,
+    sha256,
+    whole_schema_from_json,
+)
+from tabtap.result.forgetting import check_codes
+from tabtap.result.frames import groups_from_json, index_from_json
 from tabtap.result.result import AugmentResult
-from tabtap.result.tables import whole_schema_from_json
-from tabtap.result.traces import check_codes
 
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError,
             NotImplementedError, KeyError, OSError)  # fmt: skip

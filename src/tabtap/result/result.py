@@ -19,20 +19,17 @@ from numpy.typing import NDArray
 from tabtap.domain import Candidates, Certificate, Lineages, StepRecord
 from tabtap.domain.judgement import table_sha256
 from tabtap.loop import Outcome, Stop
-from tabtap.result.about import RunAbout
-from tabtap.result.certificates import certificates_for_people
-from tabtap.result.files import save_result
+from tabtap.result.files import RunAbout, certificates_for_people, save_result
 from tabtap.result.forgetting import forget_rows
 from tabtap.result.frames import (
     Waterfall,
+    continued,
     provenance_frame,
+    told_apart,
     trace_frame,
     waterfall,
 )
-from tabtap.result.groups import told_apart
-from tabtap.result.labels import continued
-from tabtap.result.why import counted, forgotten_clause, why_sentence
-from tabtap.result.yardstick import Yardstick
+from tabtap.result.why import Yardstick, counted, forgotten_clause, why_sentence
 from tabtap.table.frame import write_frame, write_target
 from tabtap.table.schema import BoolArray, IntArray
 from tabtap.table.table import Table, concat

@@ -21,9 +21,9 @@ from tabtap.domain.judgement import (
     two_sided_fold_margin,
 )
 from tabtap.loop.augment import attempts_used
+from tabtap.result.forgetting import as_given
 from tabtap.result.frames import row_windows
 from tabtap.result.result import AugmentResult
-from tabtap.result.traces import as_given
 from tabtap.result.why import counted
 
 _EVIDENCE = {"crossfit": ("real", "before", "after"), "paper": ("fold_gains",)}
