@@ -1,7 +1,6 @@
 """What a table looks like before anything runs, and the file in which to correct it."""
 
-from tabtap.inspection.inspect import inspect_table
-from tabtap.inspection.remarks import Remark
+from tabtap.inspection.inspect import Remark, inspect_table
 from tabtap.inspection.schema_file import (
     SchemaFile,
     read_schema_file,

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable
+import re
+from collections.abc import Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from tabtap.inspection.columns import column_remarks
-from tabtap.inspection.leaks import leak_remarks
-from tabtap.inspection.remarks import Remark
-from tabtap.inspection.rows import row_remarks
+import numpy as np
+from numpy.typing import NDArray
+
+from tabtap.rng import stream
+from tabtap.table.kinds import names_an_identifier
+from tabtap.table.schema import BoolArray, Column, FloatArray, IntArray, Kind
+from tabtap.table.split import folds
+from tabtap.table.suspects import LostColumn, lost_columns
 from tabtap.table.table import Table
 
 
@@ -41,3 +48,367 @@ def inspect_table(table: Table, *, declared: Container[Hashable] = ()) -> list[R
         *column_remarks(table, declared),
         *row_remarks(table),
     ]
+
+
+# ---- What is to be said of single columns: identifiers, constants, holes, groups.
+
+
+MANY_HOLES = 0.5
+"""Share of missing cells from which a column is remarked on."""
+
+_NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_WHO = frozenset(
+    re.findall(
+        r"\w+",
+        "animal batch case child client clinic customer device donor family farm group "
+        "hospital household machine mouse participant patient person plate plot pupil "
+        "school session site store student subject user visitor ward",
+    )
+)
+"""Words for what several rows may belong to."""
+
+_LEAST_GROUPS, _MOST_GROUPS = 5, 0.7
+"""Fewest values, and their most in a share of the rows, that look like groups."""
+
+_MANY_LEVELS, _SAME_TARGET = 10, 0.95
+
+
+def column_remarks(table: Table, declared: Container[Hashable] = ()) -> list[Remark]:
+    """Return the remarks on each feature, in the order of the table."""
+    remarks = []
+    lost = {found.name: found for found in lost_columns(table, declared)}
+    for place, column in enumerate(table.schema.features):
+        n_missing = int((table.missing[:, place] > 0).sum())
+        remarks += _kind(column, lost)
+        if n_missing >= MANY_HOLES * len(table):
+            text = f"is missing in {share(n_missing, len(table))} of the rows"
+            remarks.append(Remark(topic="missing", column=column.name, text=text))
+        if _is_group(table, place):
+            remarks.append(_group(table, place))
+    return remarks
+
+
+def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
+    if column.name in lost:
+        found = lost[column.name]
+        text = f"{found.found}; convert it: {found.code}"
+        return [Remark(topic="lost", column=column.name, text=text, setting="ignore")]
+    if column.kind is Kind.CONSTANT:
+        text = "has one value only, and says nothing"
+        return [Remark(topic="constant", column=column.name, text=text)]
+    if column.kind is Kind.IDENTIFIER:
+        text = "names rows rather than describing them: not learned, empty in new rows"
+        return [Remark(topic="identifier", column=column.name, text=text)]
+    return []
+
+
+def _group(table: Table, place: int) -> Remark:
+    column = table.schema.features[place]
+    counts = _counts(table, place)
+    text = (
+        f"has {len(counts)} values that come back, "
+        f"about {rows(int(np.median(counts)))} each: if rows of one value are of one "
+        "person, animal or machine, they must stay on one side of every check"
+    )
+    return Remark(topic="groups", column=column.name, text=text, setting="groups")
+
+
+def _is_group(table: Table, place: int) -> bool:
+    column = table.schema.features[place]
+    if column.kind not in (Kind.INTEGER, Kind.CATEGORY, Kind.IDENTIFIER):
+        return False
+    counts = _counts(table, place)
+    if not _LEAST_GROUPS <= len(counts) <= _MOST_GROUPS * len(table):
+        return False
+    if np.median(counts) < 2:
+        return False
+    if _names_someone(column.name):
+        return True
+    is_text = column.kind is Kind.CATEGORY and isinstance(column.levels[0], str)
+    many = is_text and len(counts) >= max(_MANY_LEVELS, len(table) / 20)
+    return many and _shares_target(table, place)
+
+
+def _names_someone(name: object) -> bool:
+    if not isinstance(name, str):
+        return False
+    words = [part.lower() for part in _NAME_PARTS.findall(name)]
+    # The last word is what it is: a patient's age is an age.
+    return names_an_identifier(name) or bool(words and words[-1] in _WHO)
+
+
+def _counts(table: Table, place: int) -> IntArray:
+    cells = table.cells[place][table.missing[:, place] == 0]
+    return np.unique(cells, return_counts=True)[1]
+
+
+def _shares_target(table: Table, place: int) -> bool:
+    """Whether rows of one value nearly always have one target."""
+    present = table.missing[:, place] == 0
+    _, code = np.unique(table.cells[place][present], return_inverse=True)
+    condition = table.condition[present]
+    lows, highs = (np.zeros(code.max() + 1, dtype=np.int64) for _ in range(2))
+    lows[:] = condition.max()
+    np.minimum.at(lows, code, condition)
+    np.maximum.at(highs, code, condition)
+    several = np.bincount(code) > 1
+    return bool((lows == highs)[several].mean() >= _SAME_TARGET)
+
+
+# ---- Columns that give the target away: copies of it, and those that tell it alone.
+#
+# A column that says the target by itself is rarely a measurement and mostly something
+# that was written down after the fact.  Rows made with it teach nothing.
+
+
+MAX_ROWS = 2_000
+"""Rows that are looked at; more would not change the answer."""
+
+ALONE = 0.98
+"""Share of the classes told, or of the variance explained, by one column alone."""
+
+_SAME_ORDER = 0.9995
+_N_FOLDS = 5
+_LEAST_LEAF = 2
+
+
+def leak_remarks(table: Table) -> list[Remark]:
+    """Return a remark for each column that gives the target away."""
+    target = table.schema.target
+    if target is None:
+        return []
+    rng = stream(0, "leaks")
+    if len(table) > MAX_ROWS:
+        table = table.take(np.sort(rng.choice(len(table), MAX_ROWS, replace=False)))
+    n_folds = min(_N_FOLDS, len(table))
+    fold = folds(table.condition, n_folds, rng)
+    remarks = []
+    for place, column in enumerate(table.schema.features):
+        if column.kind in (Kind.IDENTIFIER, Kind.CONSTANT):
+            continue
+        found = _found(table, place, fold, is_class=target.task == "classification")
+        if found:
+            remarks.append(
+                Remark(topic="leak", column=column.name, text=found, setting="ignore")
+            )
+    return remarks
+
+
+def _found(table: Table, place: int, fold: IntArray, *, is_class: bool) -> str:
+    values = _values(table, place)
+    if _is_copy(values, table.target):
+        return (
+            "says the same as the target in other words: each of its values goes "
+            "with one of the target's"
+        )
+    if is_class:
+        told = _told(values, table.target.astype(np.int64), fold)
+        if told >= ALONE:
+            return (
+                f"tells the target almost alone: {told:.0%} of each class are right "
+                "from this column only"
+            )
+        return ""
+    numbers = table.target_values
+    explained = max(_explained(values, numbers, fold), _same_order(values, numbers))
+    if explained >= ALONE:
+        return "tells the target almost alone: it explains nearly all of its spread"
+    return ""
+
+
+def _values(table: Table, place: int) -> FloatArray:
+    """Return a column as numbers; a hole is a value of its own, below all others."""
+    values = np.asarray(table.cells[place], dtype=np.float64).copy()
+    hole = table.missing[:, place] > 0
+    present = values[~hole]
+    values[hole] = (present.min() if len(present) else 0.0) - 1.0
+    return values
+
+
+def _is_copy(values: FloatArray, target: NDArray[np.generic]) -> bool:
+    _, code = np.unique(values, return_inverse=True)
+    _, label = np.unique(target, return_inverse=True)
+    n_codes, n_labels = code.max() + 1, label.max() + 1
+    # Where nothing comes back, any two columns go together.
+    if n_codes != n_labels or n_codes == len(values):
+        return False
+    return bool(len(np.unique(code * n_labels + label)) == n_codes)
+
+
+def _told(values: FloatArray, label: IntArray, fold: IntArray) -> float:
+    """Return the mean over classes of the share that a tree tells out of fold."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    said = np.full(len(label), -1, dtype=np.int64)
+    for left_out in _splits(fold):
+        tree = DecisionTreeClassifier(min_samples_leaf=_LEAST_LEAF, random_state=0)
+        tree.fit(values[~left_out, None], label[~left_out])
+        said[left_out] = tree.predict(values[left_out, None])
+    shares = [float((said[label == k] == k).mean()) for k in np.unique(label)]
+    return float(np.mean(shares))
+
+
+def _explained(values: FloatArray, numbers: FloatArray, fold: IntArray) -> float:
+    from sklearn.tree import DecisionTreeRegressor
+
+    said = np.zeros(len(numbers))
+    for left_out in _splits(fold):
+        tree = DecisionTreeRegressor(min_samples_leaf=_LEAST_LEAF, random_state=0)
+        tree.fit(values[~left_out, None], numbers[~left_out])
+        said[left_out] = tree.predict(values[left_out, None])
+    return 1.0 - float(np.mean((numbers - said) ** 2) / np.var(numbers))
+
+
+def _same_order(values: FloatArray, numbers: FloatArray) -> float:
+    """Return 1 where a column puts the rows in the target's order, or its reverse."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(values), rankdata(numbers)
+    if any(np.ptp(rank) == 0 for rank in ranks):
+        return 0.0
+    alike = abs(float(np.corrcoef(*ranks)[0, 1]))
+    return 1.0 if alike >= _SAME_ORDER else 0.0
+
+
+def _splits(fold: IntArray) -> list[BoolArray]:
+    return [fold == number for number in np.unique(fold)]
+
+
+# ---- What is to be said of the rows: too few, alike, or of very unequal classes.
+
+
+FEW_ROWS = 40
+"""Below this only large gains can be shown."""
+
+TINY = 5
+"""A class with fewer rows is missing from some of the folds."""
+
+RARE = 0.25
+"""A class with less than this share of the most frequent one's rows is rare."""
+
+_SHOWN = 5
+
+
+def row_remarks(table: Table) -> list[Remark]:
+    """Return the remarks on rows and classes."""
+    return [*_few(table), *_alike(table), *_classes(table)]
+
+
+def _few(table: Table) -> list[Remark]:
+    if len(table) >= FEW_ROWS:
+        return []
+    text = (
+        f"there are only {len(table)} rows: what helps by a little cannot be shown, "
+        "and 'no gain' then means not shown"
+    )
+    return [Remark(topic="few rows", column=None, text=text)]
+
+
+def _alike(table: Table) -> list[Remark]:
+    features = _row_numbers([*table.cells, *table.missing.T])
+    whole = _row_numbers([features, table.target])
+    n_copies = len(table) - len(np.unique(whole))
+    # Of each set of equal features: how many different rows, the target included.
+    _, first = np.unique(whole, return_index=True)
+    n_targets = np.bincount(features[first], minlength=features.max() + 1)
+    n_torn = int((n_targets[features] > 1).sum())
+    remarks = []
+    if n_copies:
+        verb = "repeats" if n_copies == 1 else "repeat"
+        text = (
+            f"{rows(n_copies)} {verb} another row exactly "
+            f"({share(n_copies, len(table))}): a copy on both sides of a split makes "
+            "every score too good; drop copies that are one and the same thing"
+        )
+        remarks.append(Remark(topic="duplicates", column=None, text=text))
+    if n_torn:
+        text = (
+            f"{rows(n_torn)} are alike in every feature but differ in the target: no "
+            "learner can tell them apart"
+        )
+        remarks.append(Remark(topic="duplicates", column=None, text=text))
+    return remarks
+
+
+def _row_numbers(columns: Sequence[NDArray[Any]]) -> IntArray:
+    """Return a number for each row; equal rows, holes included, have the same."""
+    numbers = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        _, code = np.unique(column, return_inverse=True)
+        pairs = numbers * (code.max() + 1) + code
+        _, numbers = np.unique(pairs, return_inverse=True)
+    return numbers
+
+
+def _classes(table: Table) -> list[Remark]:
+    target = table.schema.target
+    if target is None or target.task != "classification":
+        return []
+    levels = target.column.levels
+    counts = np.bincount(table.condition, minlength=len(levels))
+    name = target.column.name
+    remarks = []
+    tiny = [i for i in range(len(levels)) if counts[i] < TINY]
+    if tiny:
+        text = (
+            f"{_named(levels, counts, tiny)}: with fewer than {TINY} a class is "
+            "missing from some of the checks; collect more, or join it to another"
+        )
+        remarks.append(Remark(topic="tiny class", column=name, text=text))
+    rare = [i for i in range(len(levels)) if TINY <= counts[i] < RARE * counts.max()]
+    if rare:
+        text = (
+            f"{_named(levels, counts, rare)}: rare beside {counts.max()} of the most "
+            "frequent; a mixture of 'balanced' asks for as many new rows of each, and "
+            "a yardstick such as balanced_accuracy counts each class the same"
+        )
+        remarks.append(Remark(topic="imbalance", column=name, text=text))
+    return remarks
+
+
+def _named(levels: tuple[object, ...], counts: IntArray, chosen: list[int]) -> str:
+    listed = [f"class {levels[i]!r} has {rows(int(counts[i]))}" for i in chosen]
+    more = f", and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+    return ", ".join(listed[:_SHOWN]) + more
+
+
+# ---- One remark on a table: what was found, and the setting that answers it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Something that a person should look at before rows are added."""
+
+    topic: str
+    """One of ``leak``, ``identifier``, ``lost``, ``groups``, ``imbalance``,
+    ``tiny class``, ``duplicates``, ``constant``, ``missing``, ``few rows``."""
+
+    column: Hashable | None
+    """None if it is about the table as a whole."""
+
+    text: str
+    """A sentence."""
+
+    setting: str | None = None
+    """The setting that answers it, such as ``groups`` or ``ignore``, for ``column``."""
+
+
+def share(part: int, whole: int) -> str:
+    """Return a share in words of percent, never rounded to none or all.
+
+    Examples
+    --------
+    >>> share(1, 1000), share(999, 1000), share(1, 4)
+    ('under 1 %', 'over 99 %', '25 %')
+    """
+    percent = 100 * part / whole
+    if 0 < percent < 1:
+        return "under 1 %"
+    if 99 < percent < 100:
+        return "over 99 %"
+    return f"{percent:.0f} %"
+
+
+def rows(number: int) -> str:
+    """Return a number of rows in words."""
+    return "1 row" if number == 1 else f"{number} rows"

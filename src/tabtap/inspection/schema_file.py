@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tabtap.errors import FileFormatError
-from tabtap.inspection.remarks import Remark
+from tabtap.inspection.inspect import Remark
 from tabtap.table.describe import column_lines
 from tabtap.table.schema import Kind
 from tabtap.table.table import Table
