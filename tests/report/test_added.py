@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from tabtap.loop import Stop
-from tabtap.report.added import added_section, shares_of
 from tabtap.report.blocks import Figure
+from tabtap.report.course import added_section, shares_of
 from tabtap.table import read_frame
 
 THIN = "\u202f"

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from tabtap.report.blocks import Figure, TableBlock, Text
-from tabtap.report.comparison import class_parts, comparison_blocks, learner_pairs
-from tabtap.report.reading import deciding
+from tabtap.report.evidence import class_parts, comparison_blocks, learner_pairs
+from tabtap.report.facts import deciding
 
 
 def texts(blocks):

@@ -1,7 +1,7 @@
 """Rows left after each hurdle."""
 
 from tabtap.report.blocks import Figure
-from tabtap.report.gates_passed import gates_section, hurdles_of
+from tabtap.report.course import gates_section, hurdles_of
 
 THIN = "\u202f"
 

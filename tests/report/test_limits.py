@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tabtap.report.limits import limits_section
+from tabtap.report.closing import limits_section
 
 
 def test_the_learners_that_were_asked_are_named(good):

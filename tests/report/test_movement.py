@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from tabtap.report.blocks import Figure
-from tabtap.report.movement import movement_section, window_means, window_shares
+from tabtap.report.course import movement_section, window_means, window_shares
 
 THIN = "\u202f"
 

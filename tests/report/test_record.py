@@ -3,7 +3,7 @@
 import numpy as np
 
 from tabtap.report.blocks import TableBlock, Text
-from tabtap.report.record import record_section
+from tabtap.report.closing import record_section
 
 THIN = "\u202f"
 

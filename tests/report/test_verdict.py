@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tabtap.domain import Bound
-from tabtap.report.cards import cards_of
-from tabtap.report.meaning import meaning_of, score_meaning
-from tabtap.report.reading import Case, case_of, deciding, metric_name
-from tabtap.report.verdict import verdict_of
+from tabtap.report.facts import Case, case_of, deciding, metric_name
+from tabtap.report.verdict import cards_of, meaning_of, score_meaning, verdict_of
 
 THIN = "\u202f"
 

@@ -14,11 +14,9 @@ from tabtap.compare.intervals import CONFIDENCE
 from tabtap.compare.own_table import Comparison, Standing
 from tabtap.compare.printing import TextTable
 from tabtap.report.blocks import Figure, Section, TableBlock, Text
-from tabtap.report.cards import Card
-from tabtap.report.charts import Interval, interval_chart
-from tabtap.report.meaning import Point
+from tabtap.report.drawing import Interval, interval_chart
 from tabtap.report.page import page_html
-from tabtap.report.verdict import Verdict
+from tabtap.report.verdict import Card, Point, Verdict
 
 
 def ranking(comparison: Comparison) -> TextTable:

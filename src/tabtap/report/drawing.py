@@ -7,20 +7,23 @@ would be too small to read on a phone.
 
 from __future__ import annotations
 
+import hashlib
 import io
+import math
+import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Literal
+from xml.etree import ElementTree
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-
-from tabtap.report.markup import page_svg
+from matplotlib.ticker import MaxNLocator
 
 REAL = "#a10001"
 SYNTHETIC = "#a10002"
@@ -267,3 +270,348 @@ def key(entries: Sequence[tuple[str, dict[str, Any]]], *, name: str) -> str:
 
     said = ", ".join(text for text, _ in entries)
     return draw(paint, name=name, title=f"Key: {said}", layout=layout)
+
+
+# ---- What matplotlib draws, as small SVG that lives in a page and follows its colours.
+#
+# matplotlib writes a document of its own. Inside a page its style sheet would reach all
+# elements, two drawings would share ids, and fonts and colours would not be the page's.
+
+
+_SVG = "http://www.w3.org/2000/svg"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+_DECIMALS = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_FAMILY = re.compile(r"font-family:[^;]*;?\s*")
+_SHORTHAND = re.compile(r"font:\s*(?:(\d+|bold)\s+)?([\d.]+px)[^;]*")
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_NO_TURN = re.compile(r"rotate\(-?0 [^)]*\)")
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
+
+
+def page_svg(
+    drawn: str, *, name: str, title: str, colours: Mapping[str, str], max_width: int
+) -> str:
+    """Return one ``<svg>`` element to be put into a page as it is.
+
+    Parameters
+    ----------
+    drawn : str
+        The document that matplotlib wrote.
+    name : str
+        What no other figure of the page is called: ids are made of it.
+    title : str
+        What the figure shows, for those who do not see it.
+    colours : mapping of str to str
+        The page's colour for every ``#rrggbb`` that was drawn with.
+    max_width : int
+        Widest it may become, in pixels of the page; it shrinks as far as need be.
+    """
+    root = ElementTree.fromstring(drawn)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
+    _drop_useless(root)
+    _bare_root(root, title, max_width)
+    _rename_ids(root, hashlib.sha256(name.encode()).hexdigest()[:8])
+    for element in root.iter():
+        _shorten(element, colours)
+    for element in root.iter():
+        _hoist_style(element)
+    _unwrap_groups(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _bare_root(root: ElementTree.Element, title: str, max_width: int) -> None:
+    box = root.attrib["viewBox"]
+    root.attrib.clear()
+    root.attrib.update(
+        {
+            "xmlns": _SVG,
+            "viewBox": box,
+            "role": "img",
+            "stroke-linejoin": "round",
+            "style": f"display:block;width:100%;height:auto;max-width:{max_width}px",
+        }
+    )
+    said = ElementTree.Element("title")
+    said.text = title
+    root.insert(0, said)
+
+
+def _drop_useless(root: ElementTree.Element) -> None:
+    """Remove the style sheet, what is invisible and what is empty then."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag == "style" or child.get("style") == "fill: none":
+                parent.remove(child)
+    for child in list(root):
+        if child.tag == "defs" and not len(child):
+            root.remove(child)
+
+
+def _rename_ids(root: ElementTree.Element, prefix: str) -> None:
+    """Keep the ids that something refers to, under names of this figure's own."""
+    wanted: dict[str, str] = {}
+    for element in root.iter():
+        target = element.attrib.pop(_LINK, "").removeprefix("#")
+        if target:
+            element.set("href", "#" + _known(wanted, target, prefix))
+        clip = _REFERENCE.fullmatch(element.get("clip-path", ""))
+        if clip:
+            element.set("clip-path", f"url(#{_known(wanted, clip[1], prefix)})")
+    for element in root.iter():
+        own = element.attrib.pop("id", None)
+        if own in wanted:
+            element.set("id", wanted[own])
+
+
+def _known(wanted: dict[str, str], target: str, prefix: str) -> str:
+    return wanted.setdefault(target, f"f{prefix}-{len(wanted)}")
+
+
+def _shorten(element: ElementTree.Element, colours: Mapping[str, str]) -> None:
+    attributes = element.attrib
+    for name in ("d", "x", "y", "width", "height", "transform", "style"):
+        if name in attributes:
+            attributes[name] = _DECIMALS.sub(_two_places, attributes[name])
+    if "d" in attributes:
+        attributes["d"] = re.sub(r"\s*([A-Za-z])\s*", r"\1", attributes["d"]).strip()
+    if "transform" in attributes:
+        turned = _NO_TURN.sub("", attributes.pop("transform")).strip()
+        attributes.update({"transform": turned} if turned else {})
+    if "style" in attributes:
+        attributes["style"] = _page_style(attributes["style"], colours)
+    if element.tag not in ("text", "title"):
+        element.text = None
+    element.tail = None
+
+
+def _page_style(style: str, colours: Mapping[str, str]) -> str:
+    style = _FAMILY.sub("", _SHORTHAND.sub(_font_parts, style)).strip("; ")
+    style = re.sub(r"([:;]) ", r"\1", style)
+    return _COLOUR.sub(lambda found: colours.get(found[0], found[0]), style)
+
+
+def _font_parts(found: re.Match[str]) -> str:
+    """Return weight and size alone: matplotlib before 3.10 writes all in one."""
+    weight = f"font-weight: {found[1]}; " if found[1] else ""
+    return f"{weight}font-size: {found[2]}"
+
+
+def _two_places(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".").replace("-0.", "-.")
+
+
+def _hoist_style(element: ElementTree.Element) -> None:
+    """Say once for all what the marks of a group have in common."""
+    styles = {child.get("style") for child in element}
+    is_marks = all(child.tag == "use" for child in element)
+    common = next(iter(styles), None)
+    if len(element) < 2 or not is_marks or len(styles) > 1 or common is None:
+        return
+    if "style" in element.attrib:
+        return
+    element.set("style", common)
+    for child in element:
+        del child.attrib["style"]
+
+
+def _unwrap_groups(root: ElementTree.Element) -> None:
+    """Replace groups that say nothing by what is in them."""
+    for parent in list(root.iter()):
+        parent[:] = [kept for child in list(parent) for kept in _unwrapped(child)]
+
+
+def _unwrapped(element: ElementTree.Element) -> list[ElementTree.Element]:
+    if element.tag != "g" or element.attrib:
+        return [element]
+    return [kept for child in element for kept in _unwrapped(child)]
+
+
+# ---- Three plain charts: bars, before and after, and gains with their error bars.
+#
+# Names stand above their bars and not beside them, so that long ones fit on a phone.
+
+
+ROW = 44
+"""Pixels of one row: its name and what stands under it."""
+
+_MARKS = {"good": (GOOD, "o"), "open": (MUTED, "X"), "bad": (BAD, "v")}
+_NAME_WIDTH = 46
+_SMALL = FONT_SIZE - 1
+_INDENT = 14  # half of a tick label that stands at the very left
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One named length, or two: of real rows and of synthetic ones."""
+
+    name: str
+    length: float
+    text: str
+    second: float | None = None
+    second_text: str = ""
+    is_end: bool = False
+    """Whether it is what all the others lead to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One named score before and after."""
+
+    name: str
+    before: float
+    after: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One named gain with the error bar that goes with it."""
+
+    name: str
+    gain: float
+    low: float
+    high: float
+    text: str
+    mark: Literal["good", "open", "bad"]
+    """Whether it is above what it must exceed, cannot be told, or is below."""
+
+
+def bar_chart(bars: Sequence[Bar], *, name: str, title: str) -> str:
+    """Draw named lengths; those of real and synthetic rows in their colours."""
+    two = any(bar.second is not None for bar in bars)
+    longest = max([1e-12, *(max(b.length, b.second or 0.0) for b in bars)])
+
+    def paint(axes: Axes) -> None:
+        _rows(axes, [bar.name for bar in bars], left=2)
+        axes.set(xlim=(0, 1.28 * longest), xticks=[])
+        axes.spines["bottom"].set_visible(False)
+        for place, bar in enumerate(bars):
+            top = place + (0.42 if two else 0.4)
+            first = REAL if two else (SYNTHETIC if bar.is_end else MUTED)
+            _bar(axes, top, bar.length, bar.text, first)
+            if bar.second is not None:
+                _bar(axes, top + 0.27, bar.second, bar.second_text, SYNTHETIC)
+
+    layout = _layout(len(bars), left=2, bottom=6, row=ROW + 8 if two else ROW - 4)
+    svg = draw(paint, name=name, title=title, layout=layout)
+    if not two:
+        return svg
+    marks = [("real", {"bar": True, "color": REAL, "linewidth": 0})]
+    marks.append(("synthetic", {"bar": True, "color": SYNTHETIC, "linewidth": 0}))
+    return stacked(key(marks, name=f"{name} key"), svg)
+
+
+def pair_chart(pairs: Sequence[Pair], *, name: str, title: str) -> str:
+    """Draw each score before and after, joined by a line."""
+    scores = [score for pair in pairs for score in (pair.before, pair.after)]
+
+    def paint(axes: Axes) -> None:
+        _rows(axes, [pair.name for pair in pairs])
+        _scale(axes, scores)
+        for place, pair in enumerate(pairs):
+            line = place + 0.62
+            tone = GOOD if pair.after >= pair.before else BAD
+            axes.plot([pair.before, pair.after], [line] * 2, color=tone, linewidth=2)
+            axes.plot(pair.before, line, "o", color=REAL, markersize=7)
+            axes.plot(pair.after, line, "D", color=SYNTHETIC, markersize=7)
+            _note(axes, place, pair.text)
+
+    svg = draw(paint, name=name, title=title, layout=_layout(len(pairs)))
+    round_, diamond = {"marker": "o"}, {"marker": "D"}
+    style = {"linestyle": "none", "markersize": 7}
+    marks = [("real rows alone", {"color": REAL, **round_, **style})]
+    marks.append(("with the new rows", {"color": SYNTHETIC, **diamond, **style}))
+    return stacked(key(marks, name=f"{name} key"), svg)
+
+
+def interval_chart(
+    intervals: Sequence[Interval], *, name: str, title: str, bar: float = 0.0
+) -> str:
+    """Draw gains with their error bars, beside what they have to exceed."""
+    ends = [end for i in intervals for end in (i.low, i.gain, i.high)]
+
+    def paint(axes: Axes) -> None:
+        _rows(axes, [interval.name for interval in intervals])
+        _scale(axes, [0.0, bar, *ends])
+        left, right = axes.get_xlim()
+        for place, interval in enumerate(intervals):
+            line, (tone, shape) = place + 0.62, _MARKS[interval.mark]
+            _note(axes, place, interval.text)
+            # Row by row, so that the line does not run through the names.
+            beside = [place + 0.4, place + 0.86]
+            axes.plot([bar, bar], beside, color=MUTED, linewidth=1.4, linestyle=":")
+            if math.isnan(interval.gain):
+                continue
+            low, high = max(interval.low, left), min(interval.high, right)
+            axes.plot([low, high], [line] * 2, color=tone, linewidth=2.5)
+            for end in {interval.low, interval.high} - {interval.gain}:
+                if math.isfinite(end):
+                    axes.plot(end, line, "|", color=tone, markersize=12, mew=2)
+            axes.plot(interval.gain, line, shape, color=tone, markersize=8)
+
+    return draw(paint, name=name, title=title, layout=_layout(len(intervals)))
+
+
+def _layout(
+    n_rows: int, *, left: int = _INDENT, bottom: int = 26, row: int = ROW
+) -> Layout:
+    return Layout(
+        width=360,
+        height=n_rows * row + bottom + 8,
+        left=left,
+        right=14,
+        top=8,
+        bottom=bottom,
+        stretch=1.2,
+    )
+
+
+def _rows(axes: Axes, names: Sequence[str], left: int = _INDENT) -> None:
+    """Lay out one row per name, from top to bottom, each one unit high."""
+    axes.set(ylim=(len(names), 0), yticks=[])
+    for place, text in enumerate(names):
+        axes.annotate(
+            clean(text, _NAME_WIDTH),
+            (0, place + 0.26),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(2 - left, 0),
+            textcoords="offset points",
+            color=INK,
+            size=_SMALL,
+        )
+
+
+def _bar(axes: Axes, top: float, length: float, text: str, colour: str) -> None:
+    axes.barh(top + 0.12, length, height=0.22, color=colour, linewidth=0)
+    axes.annotate(
+        text,
+        (length, top + 0.12),
+        xytext=(5, 0),
+        textcoords="offset points",
+        va="center",
+        color=MUTED,
+        size=_SMALL,
+    )
+
+
+def _note(axes: Axes, place: int, text: str) -> None:
+    """Write a row's figure at the right, on the line of its name."""
+    axes.text(
+        1,
+        place + 0.26,
+        text,
+        transform=axes.get_yaxis_transform(),
+        ha="right",
+        color=MUTED,
+        size=_SMALL,
+    )
+
+
+def _scale(axes: Axes, values: Sequence[float]) -> None:
+    finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(finite), max(finite)
+    room = 0.06 * (high - low) or 0.05 * max(abs(high), 1.0)
+    axes.set(xlim=(low - room, high + room))
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.grid(axis="x", color=GRID)

@@ -7,23 +7,37 @@ without a scale, nobody knows whether 0.1 is much.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from tabtap.fidelity import (
+    LOW_SHARE,
+    Closeness,
     drawn_again,
     measure_closeness,
     shape_error,
     telling_apart,
     trend_error,
 )
-from tabtap.report.blocks import Section, TableBlock
-from tabtap.report.column_panels import column_remark
-from tabtap.report.column_shapes import N_DRAWS, ColumnChanges, column_changes
-from tabtap.report.values import column_values
-from tabtap.report.wording import count, percent
+from tabtap.report.blocks import Figure, Section, TableBlock, Text
+from tabtap.report.columns import N_DRAWS, ColumnChanges, column_changes, column_remark
+from tabtap.report.drawing import (
+    FONT_SIZE,
+    INK,
+    MUTED,
+    REAL,
+    SYNTHETIC,
+    Layout,
+    draw,
+    key,
+    stacked,
+)
+from tabtap.report.words import column_values, count, percent
 from tabtap.result import AugmentResult
 from tabtap.rng import stream
+from tabtap.table.schema import BoolArray, FloatArray
 
 MAX_LISTED = 10
 _TITLE = "How like the real rows they are"
@@ -140,3 +154,137 @@ def _by_column(result: AugmentResult, changes: ColumnChanges) -> TableBlock:
         ),
         align_right=frozenset({1, 2}),
     )
+
+
+# ---- The section on how close synthetic rows come to real ones.
+
+
+_N_BINS = 18
+_SOME = 0.2
+_LAYOUT = Layout(width=400, height=200, left=10, right=14, top=22, bottom=44)
+_FILLED: dict[str, Any] = {"color": REAL, "alpha": 0.38, "linewidth": 0}
+_OUTLINE: dict[str, Any] = {"color": SYNTHETIC, "linewidth": 1.8}
+_PRIVACY = (
+    "tabtap is not a privacy tool. A synthetic row descends from a real one and keeps "
+    "cells of it; rows that are far from all others can be recognised, and distance "
+    "proves nothing about what can be learned of a person. Treat the augmented table "
+    "with the same care as the real one."
+)
+
+
+def closeness_section(result: AugmentResult) -> Section:
+    """Show how close synthetic rows come to real ones, beside real rows themselves.
+
+    Parameters
+    ----------
+    result : AugmentResult
+        Any run.  Without synthetic rows, or with a single real one, there is nothing
+        to compare, and the section says so.
+    """
+    near = measure_closeness(result.real, result.delivered.rows)
+    title = "Closeness to real rows"
+    if not len(near.distance) or not np.isfinite(near.threshold):
+        said = "There are no synthetic rows that could be close to a real one."
+        if len(near.distance):
+            said = "One real row has no neighbour that others could be compared with."
+        return Section("closeness", title, said, (Text((_PRIVACY,)),))
+    return Section(
+        "closeness",
+        title,
+        "Rows that repeat real ones teach a learner little and give away whom they "
+        "were made of. So each synthetic row's distance from the closest real row is "
+        "compared with that of real rows from each other.",
+        (_figure(near), _table(result, near), Text((_PRIVACY,))),
+    )
+
+
+def _title(near: Closeness) -> str:
+    copied = float(near.exact.mean())
+    if copied > LOW_SHARE:
+        doubles = percent(float((near.baseline == 0).mean()))
+        return (
+            f"{percent(copied)} of the new rows repeat a real row; of the real rows, "
+            f"{doubles} repeat another"
+        )
+    share = float(near.nearer.mean())
+    if share <= LOW_SHARE:
+        return "New rows keep as much distance from real rows as real rows do"
+    known = percent(share)
+    if share <= _SOME:
+        return f"A few new rows come closer to real rows than usual: {known} of them"
+    return f"Many new rows come closer to real rows than usual: {known} of them"
+
+
+def _figure(near: Closeness) -> Figure:
+    title = _title(near)
+    far = np.concatenate([near.distance, near.baseline]).max()
+    edges = np.linspace(0, far or 1.0, _N_BINS + 1)
+
+    def paint(axes: Axes) -> None:
+        for values, style in (
+            (near.baseline, {**_FILLED, "fill": True}),
+            (near.distance, _OUTLINE),
+        ):
+            axes.stairs(np.histogram(values, edges)[0] / len(values), edges, **style)
+        axes.set(xlim=(0, edges[-1]), yticks=[])
+        axes.set_ylim(bottom=0)
+        axes.axvline(near.threshold, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
+        axes.annotate(
+            f"{percent(LOW_SHARE)} of real rows are nearer",
+            (near.threshold, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(4, 6),
+            textcoords="offset points",
+            color=MUTED,
+            size=FONT_SIZE - 1,
+        )
+        axes.set_xlabel("distance to the closest real row", size=FONT_SIZE - 1)
+
+    marks = [("real rows", {**_FILLED, "bar": True}), ("synthetic rows", _OUTLINE)]
+    svg = draw(paint, name="closeness", title=title, layout=_LAYOUT)
+    return Figure(
+        title=title,
+        svg=stacked(key(marks, name="closeness key"), svg),
+        alt=(
+            "Distances to the closest real row: of synthetic rows "
+            f"{np.median(near.distance):.2f} in the middle, of real rows to others "
+            f"{np.median(near.baseline):.2f}. {title}."
+        ),
+        caption=(
+            "Share of the rows at each distance. A distance of 1 is one standard "
+            "deviation in every number and another level in every category."
+        ),
+    )
+
+
+def _table(result: AugmentResult, near: Closeness) -> TableBlock:
+    doubles = near.baseline == 0
+    low = f"Nearer than {percent(LOW_SHARE)} of real rows are"
+    return TableBlock(
+        title="Distances and copies",
+        header=("", "Synthetic to real", "Real to other real"),
+        rows=(
+            ("Half are nearer than", *_middles(near.distance, near.baseline)),
+            (low, _share(near.nearer), _share(near.baseline < near.threshold)),
+            ("Nearly copies", _share(near.near), _share(_near_baseline(near))),
+            ("Exact copies", _share(near.exact), _share(doubles)),
+        ),
+        caption=(
+            f"Of {count(len(result.delivered))} synthetic rows. Nearly a copy is "
+            "nearer than a tenth of the usual distance between real rows. Targets are "
+            "not compared: a copied row with another target is a copy."
+        ),
+        align_right=frozenset({1, 2}),
+    )
+
+
+def _near_baseline(near: Closeness) -> BoolArray:
+    return Closeness(near.baseline, near.row, near.baseline, near.baseline == 0).near
+
+
+def _middles(*parts: FloatArray) -> tuple[str, ...]:
+    return tuple(f"{np.median(part):.2f}" for part in parts)
+
+
+def _share(claims: BoolArray) -> str:
+    return f"{percent(float(claims.mean()))} ({count(int(claims.sum()))})"

@@ -14,19 +14,15 @@ from markupsafe import Markup
 
 from tabtap.archive import put_in_place
 from tabtap.errors import UserInputError
-from tabtap.report import wording as say
-from tabtap.report.added import added_section
+from tabtap.report import words as say
 from tabtap.report.blocks import Block, Figure, Section, TableBlock, Text
+from tabtap.report.closing import limits_section, record_section
+from tabtap.report.course import added_section, gates_section, movement_section
 from tabtap.report.evidence import evidence_section
-from tabtap.report.gates_passed import gates_section
-from tabtap.report.likeness import fidelity_section
-from tabtap.report.limits import limits_section
-from tabtap.report.movement import movement_section
-from tabtap.report.nearness import closeness_section
-from tabtap.report.record import record_section
+from tabtap.report.likeness import closeness_section, fidelity_section
+from tabtap.report.maps import where_section
 from tabtap.report.verdict import Verdict, verdict_of
 from tabtap.report.wanted import wanted_section
-from tabtap.report.where import where_section
 from tabtap.result import AugmentResult
 
 Part = Callable[[AugmentResult], Section]

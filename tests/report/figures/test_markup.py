@@ -1,6 +1,6 @@
 from xml.etree import ElementTree
 
-from tabtap.report.markup import page_svg
+from tabtap.report.drawing import page_svg
 
 OLD = """<svg xmlns="http://www.w3.org/2000/svg"
  xmlns:xlink="http://www.w3.org/1999/xlink" width="9pt" height="9pt" viewBox="0 0 9 9">

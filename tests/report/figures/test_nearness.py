@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tabtap.report.blocks import Figure, TableBlock, Text
-from tabtap.report.nearness import closeness_section
+from tabtap.report.likeness import closeness_section
 from tabtap.table import read_frame
 
 

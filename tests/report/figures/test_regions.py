@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.report.regions import low_regions
+from tabtap.report.wanted import low_regions
 from tabtap.table import read_frame
 
 

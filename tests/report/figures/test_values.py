@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from tabtap.fidelity import TARGET
-from tabtap.report.date_ticks import MAX_TICKS, date_ticks
-from tabtap.report.values import (
+from tabtap.report.columns import MAX_TICKS, date_ticks
+from tabtap.report.words import (
     column_title,
     column_values,
     date_text,

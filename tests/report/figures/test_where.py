@@ -7,12 +7,16 @@ from sklearn.decomposition import PCA
 
 from tabtap.fidelity import associations, measure_closeness, shape_errors
 from tabtap.report.blocks import Figure, TableBlock, Text
-from tabtap.report.column_panels import column_remark
-from tabtap.report.column_shapes import column_changes, shapes_block
-from tabtap.report.relations_map import measure_relations, relation_blocks
-from tabtap.report.rows_map import map_block, plane_of, usual_share
-from tabtap.report.values import column_values
-from tabtap.report.where import where_section
+from tabtap.report.columns import column_changes, column_remark, shapes_block
+from tabtap.report.maps import (
+    map_block,
+    measure_relations,
+    plane_of,
+    relation_blocks,
+    usual_share,
+    where_section,
+)
+from tabtap.report.words import column_values
 from tabtap.table import read_frame
 from tabtap.table.table import concat
 

@@ -1,15 +1,19 @@
-"""One column in real and in synthetic rows: an outline over a shape, or paired bars."""
+"""Each column's distribution in real and in synthetic rows, those that moved first."""
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from tabtap.report.date_ticks import date_ticks
+from tabtap.fidelity import drawn_again, shape_errors
+from tabtap.report.blocks import Figure
 from tabtap.report.drawing import (
     FONT_SIZE,
     MUTED,
@@ -20,10 +24,114 @@ from tabtap.report.drawing import (
     draw,
     key,
     label,
+    panels,
+    stacked,
 )
-from tabtap.report.values import ColumnValues, tick_texts
-from tabtap.report.wording import count, percent
+from tabtap.report.words import (
+    ColumnValues,
+    column_title,
+    column_values,
+    count,
+    listed,
+    percent,
+    tick_texts,
+)
+from tabtap.result import AugmentResult
+from tabtap.rng import stream
 from tabtap.table.schema import FloatArray
+
+MAX_PANELS = 12
+N_DRAWS = 20
+"""Times that real rows are drawn again, to learn how far chance moves a column."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnChanges:
+    """How far every column moved, and how far chance would move it."""
+
+    errors: FloatArray
+    """Shape (n_features + 1,): as ``fidelity.shape_errors``."""
+
+    chance: FloatArray
+    """Shape (n_features + 1,): the largest of ``N_DRAWS`` draws of real rows."""
+
+    @property
+    def order(self) -> list[int]:
+        """Places of the columns, the one that moved most first; the target is -1."""
+        places = np.flatnonzero(~np.isnan(self.errors))
+        ranked = places[np.argsort(-self.errors[places], kind="stable")]
+        last = len(self.errors) - 1
+        return [-1 if place == last else int(place) for place in ranked]
+
+    @property
+    def moved(self) -> list[int]:
+        """Those of them that moved farther than chance did in any draw."""
+        return [i for i in self.order if self.errors[i] > self.chance[i] + 1e-12]
+
+
+def column_changes(result: AugmentResult) -> ColumnChanges:
+    """Measure how far the columns of the synthetic rows moved."""
+    real, new = result.real, result.delivered.rows
+    rng = stream(result.about.seed, "report", "columns")
+    draws = [
+        shape_errors(real, drawn_again(real, new.condition, rng))
+        for _ in range(N_DRAWS)
+    ]
+    return ColumnChanges(shape_errors(real, new), np.max(draws, axis=0))
+
+
+def shapes_block(result: AugmentResult, changes: ColumnChanges) -> Figure:
+    """Draw the columns that moved most."""
+    columns = [
+        column_values(result.real, result.delivered.rows, place)
+        for place in changes.order[:MAX_PANELS]
+    ]
+    title = _title(result, changes)
+    drawn = [
+        column_panel(column, name=f"column {number}")
+        for number, column in enumerate(columns)
+    ]
+    names = listed([column.name for column in columns])
+    return Figure(
+        title=title,
+        svg=stacked(column_key("columns key"), panels(drawn)),
+        alt=f"Distributions of {names} in real and in synthetic rows. {title}.",
+        caption=_caption(changes),
+    )
+
+
+def _title(result: AugmentResult, changes: ColumnChanges) -> str:
+    n_all, moved = len(changes.order), changes.moved
+    if not moved:
+        return "No column moved farther than chance would move it"
+    names = [
+        column_title(column_values(result.real, result.delivered.rows, place).name)
+        for place in moved[:3]
+    ]
+    if len(moved) <= 3:
+        them = "it" if len(moved) == 1 else "them"
+        return f"{listed(names)} moved farther than chance would move {them}"
+    return (
+        f"{count(len(moved))} of {count(n_all)} columns moved farther than chance "
+        f"would move them, most of all {listed(names)}"
+    )
+
+
+def _caption(changes: ColumnChanges) -> str:
+    said = (
+        "Shares of the rows; the columns that moved most come first. What chance does "
+        f"was seen by drawing real rows again {N_DRAWS} times, with the same mix of "
+        "targets."
+    )
+    n_left = len(changes.order) - MAX_PANELS
+    if n_left > 0:
+        said += f" {count(n_left)} more columns moved less and are not shown."
+    return said
+
+
+# ---- One column in real and in synthetic rows: an outline over a shape, or paired
+# bars.
+
 
 MAX_BARS = 5
 
@@ -214,3 +322,106 @@ def _label_at_edge(axes: Axes, texts: tuple[str, str], layout: Layout) -> None:
     label(axes, texts, layout)
     for written in axes.texts[-2:]:
         written.set_x(written.get_position()[0] - _BARS.left + _LAYOUT.left)
+
+
+# ---- Round dates along an axis: years, months, days, hours or minutes.
+
+
+MAX_TICKS = 3
+"""More dates than these do not fit below a panel."""
+
+SIGN_WIDTH = 0.027
+"""Width of one sign, as a share of the axis."""
+
+_START = dt.datetime(1970, 1, 1)
+_FIRST, _LAST = -719_162.0, 2_932_896.0
+"""The years 1 to 9999, in days since 1970."""
+
+_MINUTES = (1, 5, 15, 30, 60, 180, 360, 720, 1440, 2880, 4320, 7200, 14400, 28800)
+_MONTHS = (1, 2, 3, 6)
+
+
+def date_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
+    """Return places and texts of a few round dates between two.
+
+    Parameters
+    ----------
+    low, high : float
+        Days since 1970.
+
+    Returns
+    -------
+    tuple of lists
+        Places in days since 1970, at most ``MAX_TICKS`` of them, and what to write
+        there.  None where there is no round date between.
+
+    Examples
+    --------
+    >>> date_ticks(1.0, 1200.0)[1]
+    ['1971', '1972', '1973']
+    >>> date_ticks(18262.3, 18262.9)[1]
+    ['01-01 12:00', '01-01 18:00']
+    """
+    low, high = max(low, _FIRST), min(high, _LAST)
+    for places, form in (*_minutes(low, high), *_months(low, high)):
+        if 0 < len(places) <= MAX_TICKS and _have_room(places, form, high - low):
+            return places, [_moment(place).strftime(form) for place in places]
+    step = _year_step(low, high)
+    places = _years(low, high, step)
+    # Not strftime: it writes the years before 1000 in different ways.
+    return places, [str(_moment(place).year) for place in places]
+
+
+def _have_room(places: list[float], form: str, span: float) -> bool:
+    width = SIGN_WIDTH * (len(_START.strftime(form)) + 1)
+    return len(places) < 2 or (places[1] - places[0]) / span >= width
+
+
+def _minutes(low: float, high: float) -> list[tuple[list[float], str]]:
+    found = []
+    for step in _MINUTES:
+        if (high - low) * 1440 / step > 2 * MAX_TICKS:
+            continue
+        first = math.ceil(low * 1440 / step - 1e-9)
+        last = math.floor(high * 1440 / step + 1e-9)
+        places = [k * step / 1440 for k in range(first, last + 1)]
+        found.append((places, "%Y-%m-%d" if step % 1440 == 0 else "%m-%d %H:%M"))
+    return found
+
+
+def _months(low: float, high: float) -> list[tuple[list[float], str]]:
+    if high - low > 31 * 6 * (MAX_TICKS + 1):
+        return []
+    start, end = _moment(low), _moment(high)
+    months = range(12 * start.year + start.month - 1, 12 * end.year + end.month)
+    found = []
+    for step in _MONTHS:
+        days = [
+            _day(month // 12, month % 12 + 1) for month in months if not month % step
+        ]
+        found.append(([day for day in days if low <= day <= high], "%Y-%m"))
+    return found
+
+
+def _year_step(low: float, high: float) -> int:
+    size = 1
+    while True:
+        for step in (size, 2 * size, 5 * size):
+            if len(_years(low, high, step)) <= MAX_TICKS:
+                return step
+        size *= 10
+
+
+def _years(low: float, high: float, step: int) -> list[float]:
+    first, last = _moment(low).year, _moment(high).year
+    years = range(-(-first // step) * step, last + 1, step)
+    days = [_day(max(year, 1), 1) for year in years]
+    return [day for day in days if low <= day <= high]
+
+
+def _day(year: int, month: int) -> float:
+    return float((dt.datetime(year, month, 1) - _START).days)
+
+
+def _moment(days: float) -> dt.datetime:
+    return _START + dt.timedelta(minutes=round(days * 1440))

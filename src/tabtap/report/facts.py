@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tabtap.domain import Certificate
-from tabtap.report import wording as say
+from tabtap.report import words as say
 from tabtap.result import AugmentResult, why
 from tabtap.result.frames import condition_names
 
