@@ -11,7 +11,7 @@ from shutil import which
 import pytest
 
 from tabtap.files import read_table, write_table
-from tabtap.files.compression import compress, decompress
+from tabtap.files.opening import compress, decompress
 
 TEXT = b"a,b\n" + b"1,x\n" * 500
 UNPACKERS = {"gz": gzip.decompress, "bz2": bz2.decompress, "xz": lzma.decompress}

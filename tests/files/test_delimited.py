@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.files.columns import MISSING, UNUSUAL
+from tabtap.files.cells import MISSING, UNUSUAL
 
 
 def test_a_plain_file_needs_no_notes(read):

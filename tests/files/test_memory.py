@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import pytest
 
 from tabtap.errors import UserInputError
-from tabtap.files import memory, read_table
-from tabtap.files.memory import available_bytes, large_note
+from tabtap.files import opening, read_table
+from tabtap.files.opening import available_bytes, large_note
 
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 3_000_000)
+    monkeypatch.setattr(opening, "available_bytes", lambda: 3_000_000)
 
 
 def test_a_sparse_terabyte_is_refused_at_once_with_what_it_needs(tmp_path):
@@ -67,27 +67,27 @@ def test_a_pipe_is_not_read_beyond_what_fits(monkeypatch):
 
 
 def test_without_knowledge_of_memory_nothing_is_refused(monkeypatch, read):
-    monkeypatch.setattr(memory, "available_bytes", lambda: None)
+    monkeypatch.setattr(opening, "available_bytes", lambda: None)
 
     assert len(read("a,b\n1,2\n").frame) == 1
 
 
-@pytest.mark.skipif(not memory._MEMINFO.exists(), reason="the system has no meminfo")
+@pytest.mark.skipif(not opening._MEMINFO.exists(), reason="the system has no meminfo")
 def test_available_memory_is_what_the_system_says():
-    said = re.search(r"MemAvailable: +(\d+)", memory._MEMINFO.read_text())
+    said = re.search(r"MemAvailable: +(\d+)", opening._MEMINFO.read_text())
 
     assert available_bytes() == pytest.approx(int(said[1]) * 1024, rel=0.3)
 
 
 @pytest.mark.skipif(not hasattr(os, "sysconf"), reason="the system has no sysconf")
 def test_without_meminfo_the_pages_are_counted(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "absent")
+    monkeypatch.setattr(opening, "_MEMINFO", tmp_path / "absent")
 
     assert 0 < available_bytes() < 2**50
 
 
 def test_a_large_table_is_noted_and_read(monkeypatch, read):
-    monkeypatch.setattr(memory, "LARGE_CELLS", 3)
+    monkeypatch.setattr(opening, "LARGE_CELLS", 3)
 
     table = read("a,b\n1,2\n3,4\n")
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tabtap.files.file_table import ColumnStyle
-from tabtap.files.number_cells import format_number
+from tabtap.files.cells import format_number
+from tabtap.files.formats import ColumnStyle
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tabtap.files.file_table import Dialect
-from tabtap.files.records import cut_records, join_cells, quoted_cells, split_lines
+from tabtap.files.delimited import cut_records, join_cells, quoted_cells, split_lines
+from tabtap.files.formats import Dialect
 
 COMMA = Dialect()
 

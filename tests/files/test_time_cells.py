@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tabtap.files.time_cells import format_times, plain_style, read_times
+from tabtap.files.cells import format_times, plain_style, read_times
 
 
 @pytest.mark.parametrize(

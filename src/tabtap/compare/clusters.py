@@ -18,7 +18,7 @@ import joblib
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from tabtap.errors import UserInputError, bad_setting
-from tabtap.files.memory import available_bytes
+from tabtap.files.opening import available_bytes
 
 CELL_BYTES = 1_500_000_000
 """Memory that a worker may come to need, torch and seven learners included."""

@@ -3,10 +3,9 @@
 No torch here, and nothing of ``tabtap.table``.
 """
 
-from tabtap.files.destination import check_destination
-from tabtap.files.file_table import ColumnStyle, Dialect, FileTable
+from tabtap.files.formats import ColumnStyle, Dialect, FileTable
 from tabtap.files.reading import read_table
-from tabtap.files.writing import write_table
+from tabtap.files.writing import check_destination, write_table
 
 __all__ = [
     "ColumnStyle",

@@ -16,8 +16,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from tabtap.errors import UserInputError
-from tabtap.files.file_table import Format
-from tabtap.files.order import Order
+from tabtap.files.formats import Format, Order
 
 FORMATS: tuple[Format, ...] = ("parquet", "feather")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,24 +13,16 @@ from typing import NamedTuple
 import pandas as pd
 
 from tabtap.errors import UserInputError, bad_setting
-from tabtap.files.broken_lines import check_lines
-from tabtap.files.columns import (
+from tabtap.files.cells import (
     MISSING,
     TextColumn,
+    format_column,
+    is_number,
     read_column,
     settle_decimals,
 )
-from tabtap.files.encodings import DecodedText, decode_text
-from tabtap.files.file_table import ColumnStyle, Dialect, Format
-from tabtap.files.number_cells import is_number
-from tabtap.files.records import (
-    Records,
-    counted,
-    cut_records,
-    quoted_cells,
-    split_lines,
-)
-from tabtap.files.separators import choose_separator, follows_space, shown_separator
+from tabtap.files.formats import ColumnStyle, Dialect, FileTable, Format, Order
+from tabtap.files.opening import DecodedText, decode_text, encode_text
 
 _LOOKED_AT = 200
 """Records whose quotes and spaces are looked at."""
@@ -222,3 +217,419 @@ def _missing_notes(columns: Sequence[TextColumn]) -> list[str]:
             f"{columns_shown}"
         )
     return notes
+
+
+# ---- Delimited text cut into records, each with the lines it came from.
+#
+# The lines are kept beside the cells: what was a line of the input can be written again
+# without going through any cell.
+
+
+class Record(NamedTuple):
+    """One record: its cells, and its place among the lines, counted from 0."""
+
+    cells: list[str]
+    first_line: int
+    end_line: int
+
+
+class Records(NamedTuple):
+    """The records of a text file; the first is the header."""
+
+    lines: list[str]
+    """With their ends, so that together they are the whole text."""
+
+    records: list[Record]
+    n_blank: int
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text, each with its end as it was."""
+    return list(io.StringIO(text, newline=""))
+
+
+def cut_records(lines: list[str], dialect: Dialect, name: str) -> Records:
+    """Cut lines into records, leaving blank lines out.
+
+    Raises
+    ------
+    UserInputError
+        If a quote is not closed, or is followed by what it should not be.
+    """
+    found: list[Record] = []
+    n_blank = 0
+    start = before = dialect.n_lines_before
+    reader = csv.reader(
+        lines[before:],
+        delimiter=dialect.separator,
+        quotechar=dialect.quote,
+        skipinitialspace=dialect.skips_space,
+        strict=True,
+    )
+    try:
+        for cells in reader:
+            end = before + reader.line_num
+            if is_blank(lines[start:end]):
+                n_blank += 1
+            else:
+                found.append(Record(cells, start, end))
+            start = end
+    except csv.Error as error:
+        noticed = before + reader.line_num
+        raise _broken_quote(name, start + 1, noticed, error) from error
+    return Records(lines, found, n_blank)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, as in ``1 line`` and ``2 lines``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def is_blank(lines: Sequence[str]) -> bool:
+    """Whether lines hold nothing but white space other than tabs."""
+    # A line of tabs is a record of empty cells where tabs separate.
+    return all(not line.strip(" \r\n") for line in lines)
+
+
+def quoted_cells(record: Record, lines: list[str], dialect: Dialect) -> list[bool]:
+    """Return which cells of a record stand in quotes."""
+    raw = "".join(lines[record.first_line : record.end_line])
+    flags: list[bool] = []
+    place = 0
+    for cell in record.cells:
+        while dialect.skips_space and raw.startswith(" ", place):
+            place += 1
+        quoted = raw.startswith(dialect.quote, place)
+        flags.append(quoted)
+        doubled = cell.count(dialect.quote) + 2 if quoted else 0
+        place += len(cell) + doubled + 1
+    return flags
+
+
+def join_cells(
+    cells: Sequence[str], dialect: Dialect, quoted: Sequence[bool] = ()
+) -> str:
+    """Return cells as one line without its end, in quotes where that is needed."""
+    always = quoted or [False] * len(cells)
+    alone = len(cells) == 1
+    written = [
+        _written(cell, dialect, always=flag or (alone and not cell))
+        for cell, flag in zip(cells, always, strict=True)
+    ]
+    joint = dialect.separator + (" " if dialect.skips_space else "")
+    return joint.join(written)
+
+
+def _written(cell: str, dialect: Dialect, *, always: bool) -> str:
+    quote = dialect.quote
+    signs = (dialect.separator, quote, "\r", "\n")
+    spaced = dialect.skips_space and cell.startswith(" ")
+    if always or spaced or any(sign in cell for sign in signs):
+        return quote + cell.replace(quote, quote * 2) + quote
+    return cell
+
+
+def _broken_quote(
+    name: str, first: int, noticed: int, error: csv.Error
+) -> UserInputError:
+    if "unexpected end" in str(error) or "field larger" in str(error):
+        return UserInputError(
+            f"{name} has a quote that is opened in line {first} and never closed. "
+            "Close it, or write it twice if it is part of the text."
+        )
+    there = "" if noticed == first else f", noticed in line {noticed}"
+    return UserInputError(
+        f"{name} has a quote in line {first} that is not closed before the next "
+        f"separator{there}. Inside a quoted cell write each quote twice."
+    )
+
+
+# ---- Which sign separates the cells of a text file.
+#
+# Each candidate cuts the first lines; the one under which most records have as many
+# cells as the header wins.  Counting signs would not do: text holds commas too.
+
+
+CANDIDATES = ("\t", ";", "|", ",")
+"""In the order in which they win where nothing tells them apart: nobody writes a tab
+into a cell, while a comma is also a decimal sign."""
+
+SHOWN = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'", " ": "a space"}
+_SAMPLE_LINES = 400
+_SEP_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)
+_SPACES = re.compile(r"\S+( +\S+)+ *[\r\n]*")
+
+
+class _Cut(NamedTuple):
+    """How well a candidate cuts: larger is better."""
+
+    share: float
+    n_cells: int
+    rank: int
+    separator: str
+
+
+def choose_separator(
+    lines: list[str], form: Format, name: str, wanted: str | None
+) -> Dialect:
+    """Return a dialect with the separator of some lines, and what stands above them.
+
+    Raises
+    ------
+    UserInputError
+        If the header has no separator that is known.
+    """
+    said = _SEP_LINE.fullmatch(lines[0])
+    if said is not None:
+        return Dialect(separator=wanted or said[1], n_lines_before=1)
+    if wanted is not None:
+        return Dialect(separator=_checked(wanted))
+    sample = [line for line in lines[:_SAMPLE_LINES] if not is_blank([line])]
+    cuts = [_cut(sample, sign, rank) for rank, sign in enumerate(CANDIDATES[::-1])]
+    best = max(cuts)
+    if best.n_cells >= 2:
+        return Dialect(separator=best.separator)
+    if len(sample) > 1 and all(_SPACES.fullmatch(line) for line in sample[:20]):
+        raise UserInputError(
+            f"{name} seems to be separated by spaces, which may also stand inside a "
+            "cell. Save it separated by commas, or say that the separator is a space."
+        )
+    return Dialect(separator="\t" if form == "tsv" else ",")
+
+
+def shown_separator(separator: str) -> str:
+    """Return a separator as it is called in a sentence."""
+    return SHOWN.get(separator, repr(separator))
+
+
+def follows_space(rows: list[list[str]]) -> bool:
+    """Whether a space follows each separator, so that it belongs to no cell."""
+    later = [cell for row in rows for cell in row[1:] if cell]
+    return bool(later) and all(cell.startswith(" ") for cell in later)
+
+
+def count_cells(line: str, separator: str) -> int:
+    """Return into how many cells a separator cuts one line."""
+    try:
+        return len(next(csv.reader([line], delimiter=separator), []))
+    except csv.Error:
+        return 0
+
+
+def _checked(separator: str) -> str:
+    if separator in ("\\t", "tab"):
+        return "\t"
+    if len(separator) != 1 or separator in '"\r\n':
+        raise bad_setting(
+            "separator", separator, "be one character and no quote", "Try ';'."
+        )
+    return separator
+
+
+def _cut(sample: list[str], separator: str, rank: int) -> _Cut:
+    try:
+        counts = [len(cells) for cells in csv.reader(sample, delimiter=separator)]
+    except csv.Error:
+        counts = []
+    if not counts or counts[0] < 2:
+        return _Cut(0.0, 1, rank, separator)
+    same = sum(count == counts[0] for count in counts) / len(counts)
+    return _Cut(same, counts[0], rank, separator)
+
+
+# ---- What to say of lines that do not fit their header: all of them, with the cause.
+
+
+_N_SHOWN = 5
+
+
+def check_lines(cut: Records, dialect: Dialect, name: str) -> None:
+    """Raise if any record has another number of cells than the header.
+
+    Raises
+    ------
+    UserInputError
+        With the first few lines, what each has, and what would mend them.
+    """
+    header, *rows = cut.records
+    expected = len(header.cells)
+    broken = [row for row in rows if len(row.cells) != expected]
+    if not broken:
+        return
+    listed = ", ".join(
+        f"line {row.first_line + 1} has {len(row.cells)}" for row in broken[:_N_SHOWN]
+    )
+    more = f" and {len(broken) - _N_SHOWN} more" if len(broken) > _N_SHOWN else ""
+    verb = "does" if len(broken) == 1 else "do"
+    raise UserInputError(
+        f"{name} has {counted(len(rows), 'line')} under its header, of which "
+        f"{len(broken)} {verb} not fit it. The header has "
+        f"{counted(expected, 'cell')} separated by "
+        f"{shown_separator(dialect.separator)}; {listed}{more}. "
+        f"{_advice(cut, broken, dialect)}"
+    )
+
+
+def _advice(cut: Records, broken: Sequence[Record], dialect: Dialect) -> str:
+    expected = len(cut.records[0].cells)
+    others = {_other_separator(row, cut, expected, dialect) for row in broken}
+    if expected > 1 and len(others) == 1 and None not in others:
+        other = shown_separator(str(others.pop()))
+        return f"These lines are separated by {other}. Use one separator throughout."
+    one_more = all(len(row.cells) == expected + 1 for row in broken)
+    if one_more and len(broken) == len(cut.records) - 1:
+        if all(not row.cells[-1].strip() for row in broken):
+            return "Each line ends in a separator. Add one to the header, or remove it."
+        return (
+            "The first column seems to have no name, as in files written by R. Put a "
+            "name for it at the start of the header."
+        )
+    sign = shown_separator(dialect.separator)
+    return (
+        f"Mend these lines: a cell that holds {sign} must stand in quotes, and an "
+        "empty cell still needs its separator."
+    )
+
+
+def _other_separator(
+    row: Record, cut: Records, expected: int, dialect: Dialect
+) -> str | None:
+    line = cut.lines[row.first_line]
+    for sign in CANDIDATES:
+        if sign != dialect.separator and count_cells(line, sign) == expected:
+            return sign
+    return None
+
+
+# ---- Delimited text written: the real lines as they were, new rows in the same style.
+
+
+def text_content(order: Order, form: Format) -> bytes:
+    """Return the content of a delimited text file."""
+    like = order.like
+    if like is None or like.dialect is None:
+        dialect = Dialect(separator="\t" if form == "tsv" else ",")
+        text = _write_anew(order, dialect, ())
+        return encode_text(text, "utf-8", byte_order_mark=False)
+    dialect = out_dialect(like.dialect, like.format, form)
+    if order.places is None:
+        text = _write_anew(order, dialect, like.styles)
+    elif dialect.separator == like.dialect.separator:
+        text = _append(order, like, dialect)
+    else:
+        text = _convert(order, like, dialect)
+    return encode_text(text, dialect.encoding, byte_order_mark=dialect.byte_order_mark)
+
+
+def out_dialect(dialect: Dialect, came_as: Format, form: Format) -> Dialect:
+    """Return the dialect of the output: that of the input wherever its name allows."""
+    has_tabs = dialect.separator == "\t"
+    if form == came_as or (form == "tsv") == has_tabs:
+        return dialect
+    if form == "tsv":
+        return replace(dialect, separator="\t")
+    return replace(dialect, separator=";" if dialect.decimal == "," else ",")
+
+
+def _append(order: Order, like: FileTable, dialect: Dialect) -> str:
+    """Return the lines of the input, marked if wanted, and the new rows after them."""
+    cut = _kept(open_records(like.content, dialect), order, dialect)
+    lines = list(cut.lines)
+    if order.mark is not None:
+        _mark_lines(lines, cut, order.mark, dialect)
+    rows = _new_rows(order, like.styles, dialect)
+    end = cut.records[-1].end_line
+    if rows:
+        lines[end - 1] = _ended(lines[end - 1], dialect)
+        # A file without an end to its last line keeps that.
+        cut_short = not cut.lines[-1].endswith(("\r", "\n"))
+        last = "" if cut_short and end == len(lines) else dialect.newline
+        rows = [row + dialect.newline for row in rows[:-1]] + [rows[-1] + last]
+    return "".join((*lines[:end], *rows, *lines[end:]))
+
+
+def _kept(cut: Records, order: Order, dialect: Dialect) -> Records:
+    """Return the records that are still real rows, with their lines alone."""
+    if order.keeps_all or order.places is None:
+        return cut
+    header, *rows = cut.records
+    lines = cut.lines[: header.end_line]
+    records = [header]
+    for row in (rows[place] for place in order.places):
+        lines[-1] = _ended(lines[-1], dialect)  # the last line of a file may have none
+        first = len(lines)
+        lines += cut.lines[row.first_line : row.end_line]
+        records.append(row._replace(first_line=first, end_line=len(lines)))
+    return Records(lines, records, 0)
+
+
+def _mark_lines(lines: list[str], cut: Records, mark: str, dialect: Dialect) -> None:
+    header, *rows = cut.records
+    joint = dialect.separator + (" " if dialect.skips_space else "")
+    for record, cell in [(header, mark), *((row, "0") for row in rows)]:
+        quoted = all(quoted_cells(record, cut.lines, dialect))
+        written = join_cells([cell], dialect, [quoted])
+        line = lines[record.end_line - 1]
+        body = line.rstrip("\r\n")
+        lines[record.end_line - 1] = body + joint + written + line[len(body) :]
+
+
+def _ended(line: str, dialect: Dialect) -> str:
+    return line if line.endswith(("\r", "\n")) else line + dialect.newline
+
+
+def _convert(order: Order, like: FileTable, dialect: Dialect) -> str:
+    """Return the cells of the input as they are, with another separator."""
+    cut = _kept(open_records(like.content, like.dialect or dialect), order, dialect)
+    lines = []
+    for i, record in enumerate(cut.records):
+        cells = list(record.cells)
+        if order.mark is not None:
+            cells.append("0" if i else order.mark)
+        lines.append(join_cells(cells, dialect))
+    lines += _new_rows(order, like.styles, dialect)
+    return "".join(line + dialect.newline for line in lines)
+
+
+def _write_anew(order: Order, dialect: Dialect, styles: Sequence[ColumnStyle]) -> str:
+    """Return a file of rows that no input file has."""
+    names = [str(name) for name in order.frame.columns]
+    known = {style.name: style for style in styles}
+    used = [known.get(name, ColumnStyle(name=name)) for name in names]
+    header = [*names, *([] if order.mark is None else [order.mark])]
+    real = _rows(order.frame.iloc[: order.n_real], used, dialect, order.mark and "0")
+    lines = [join_cells(header, dialect), *real, *_new_rows(order, used, dialect)]
+    return "".join(line + dialect.newline for line in lines)
+
+
+def _new_rows(
+    order: Order, styles: Sequence[ColumnStyle], dialect: Dialect
+) -> list[str]:
+    added = order.frame.iloc[order.n_real :]
+    return _rows(added, styles, dialect, order.mark and "1")
+
+
+def _rows(
+    frame: pd.DataFrame,
+    styles: Sequence[ColumnStyle],
+    dialect: Dialect,
+    mark: str | None,
+) -> list[str]:
+    columns = []
+    places = {str(name): i for i, name in enumerate(frame.columns)}
+    for style in styles:
+        if style.kind == "left out":
+            columns.append([""] * len(frame))
+        else:
+            columns.append(format_column(frame.iloc[:, places[style.name]], style))
+    quoted = [style.quoted for style in styles]
+    if mark:
+        columns.append([mark] * len(frame))
+        quoted.append(all(quoted))
+    rows = zip(*columns, strict=True)
+    return [join_cells(row, dialect, _filled(row, quoted)) for row in rows]
+
+
+def _filled(row: Sequence[str], quoted: Sequence[bool]) -> list[bool]:
+    """Return which cells to quote: an empty one is missing, and stands bare."""
+    return [flag and cell != "" for cell, flag in zip(row, quoted, strict=True)]

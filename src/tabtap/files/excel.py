@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from tabtap.errors import UserInputError
-from tabtap.files.order import Order
-from tabtap.files.values import column_of_values
+from tabtap.files.cells import column_of_values
+from tabtap.files.formats import Order
 
 _MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
 _SHEET = "Sheet1"

@@ -1,12 +1,130 @@
-"""Which format a file has, by its name."""
+"""What a file is once it is read: the frame, and what is needed to write it back."""
 
 from __future__ import annotations
 
-from pathlib import PurePath
-from typing import NamedTuple, get_args
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any, Literal, NamedTuple, get_args
+
+import pandas as pd
 
 from tabtap.errors import UserInputError, bad_setting
-from tabtap.files.file_table import Compression, Format
+
+Format = Literal["csv", "tsv", "parquet", "feather", "excel", "jsonl", "json"]
+"""``feather`` is any Arrow file; ``json`` is one list of records."""
+
+Compression = Literal["gz", "bz2", "xz", "zst", "zip"]
+
+CellKind = Literal["text", "integer", "float", "boolean", "time", "empty", "left out"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeStyle:
+    """How the times of one column are written, year first."""
+
+    date_sign: str = "-"
+    """What stands between year, month and day."""
+
+    padded: bool = True
+    """Whether the fifth of January is 01-05 and not 1-5."""
+
+    joint: str = ""
+    """What stands between date and time of day; empty for a date alone."""
+
+    has_seconds: bool = False
+
+    n_fraction: int = 0
+    """Digits after the second."""
+
+    zone: str = ""
+    """``Z``, ``+02:00`` or the like; empty for times without a zone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnStyle:
+    """How the cells of one column are written, so that new ones look the same."""
+
+    name: str
+
+    kind: CellKind = "text"
+    """``left out``: a column without name and values, which the frame does not have."""
+
+    missing: str | None = ""
+    """How this column writes a missing value; None where JSON leaves out the key."""
+
+    decimal: str = "."
+
+    n_decimals: int | None = None
+    """Digits after the decimal sign, where all numbers have the same."""
+
+    whole: bool = False
+    """Whether a whole number among others is written without a decimal sign."""
+
+    truths: tuple[str, str] = ("False", "True")
+
+    time: TimeStyle | None = None
+
+    quoted: bool = False
+    """Whether every cell stands in quotes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How a delimited text file is written."""
+
+    separator: str = ","
+
+    encoding: str = "utf-8"
+
+    byte_order_mark: bool = False
+
+    decimal: str = "."
+    """The decimal sign of its numbers."""
+
+    quote: str = '"'
+
+    newline: str = "\n"
+
+    skips_space: bool = False
+    """Whether a space follows each separator and belongs to no cell."""
+
+    n_lines_before: int = 0
+    """Lines above the header that are not part of the table, such as ``sep=;``."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FileTable:
+    """A table that was read from a file."""
+
+    frame: Any
+    """The pandas DataFrame, its rows numbered from 0."""
+
+    format: Format
+
+    path: Path | None
+    """Where it was read from; None for standard input."""
+
+    notes: tuple[str, ...] = ()
+    """What had to be assumed, a sentence each."""
+
+    dialect: Dialect | None = None
+    """For delimited text only."""
+
+    compression: Compression | None = None
+
+    sheet: str | None = None
+    """For Excel only."""
+
+    styles: tuple[ColumnStyle, ...] = field(default=(), repr=False)
+    """For text and JSON: one for each column of the file."""
+
+    content: bytes = field(default=b"", repr=False)
+    """The file as it was, decompressed, so that real rows can be written unchanged."""
+
+
+# ---- Which format a file has, by its name.
+
 
 EXTENSIONS: dict[str, Format] = {
     ".csv": "csv",
@@ -101,3 +219,77 @@ def _unknown(path: PurePath, suffix: str) -> UserInputError:
         f"{str(path)!r} has {what}. {advice} These are known: {known}, and for text "
         "one of .gz .bz2 .xz .zst .zip after them."
     )
+
+
+# ---- What is to be written: the rows, how many of them are real, and their model.
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Order:
+    """One table to be written."""
+
+    frame: Any
+    """Real rows first, then synthetic ones."""
+
+    n_real: int
+
+    like: FileTable | None = None
+    """The file whose form and real rows are kept."""
+
+    mark: str | None = None
+    """Name of an extra last column: 0 for real rows, 1 for synthetic ones."""
+
+    @cached_property
+    def places(self) -> list[int] | None:
+        """Which row of the model each real row is; None if some row is none of them.
+
+        The row labels say it, and are believed only if the values agree.
+        """
+        if self.like is None:
+            return None
+        real = self.frame.iloc[: self.n_real]
+        labels = real.index
+        if not pd.api.types.is_integer_dtype(labels.dtype) or not labels.is_unique:
+            return None
+        places = [int(label) for label in labels]
+        inside = all(0 <= place < len(self.like.frame) for place in places)
+        if inside and same_rows(self.like.frame.iloc[places], real):
+            return places
+        return None
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether the real rows are those of the model, all of them in their order."""
+        whole = [] if self.like is None else range(len(self.like.frame))
+        return self.places is not None and self.places == list(whole)
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether there is nothing to add to the model or to leave out."""
+        return self.mark is None and len(self.frame) == self.n_real and self.keeps_all
+
+    @property
+    def marked(self) -> Any:  # noqa: ANN401 - a pandas DataFrame
+        """The frame with the extra column, if one is wanted."""
+        if self.mark is None:
+            return self.frame
+        flags = [0] * self.n_real + [1] * (len(self.frame) - self.n_real)
+        return self.frame.assign(**{self.mark: flags})
+
+
+def same_rows(left: pd.DataFrame, right: pd.DataFrame) -> bool:
+    """Whether two frames hold the same values, whatever their dtypes."""
+    if list(left.columns) != list(right.columns) or len(left) != len(right):
+        return False
+    return all(
+        _same_cells(left.iloc[:, i], right.iloc[:, i]) for i in range(left.shape[1])
+    )
+
+
+def _same_cells(left: pd.Series, right: pd.Series) -> bool:
+    present = left.notna().to_numpy(dtype=bool)
+    if (present != right.notna().to_numpy(dtype=bool)).any():
+        return False
+    ours = left.to_numpy(dtype=object)[present]
+    theirs = right.to_numpy(dtype=object)[present]
+    return bool((ours == theirs).all())

@@ -9,11 +9,9 @@ from tabtap.errors import UserInputError
 from tabtap.files.arrow_files import arrow_frame, open_arrow
 from tabtap.files.delimited import TextOptions, read_text
 from tabtap.files.excel import read_excel
-from tabtap.files.file_table import FileTable
-from tabtap.files.formats import TEXT
+from tabtap.files.formats import TEXT, FileTable
 from tabtap.files.json_records import read_json
-from tabtap.files.memory import large_note
-from tabtap.files.sources import Source, open_source
+from tabtap.files.opening import Source, large_note, open_source
 
 
 def read_table(
