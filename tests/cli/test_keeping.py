@@ -1,6 +1,6 @@
 import pytest
 
-from tabtap.cli.keeping import clear, holds_a_run, run_folder, taken
+from tabtap.cli.augment import clear, holds_a_run, run_folder, taken
 from tabtap.errors import UserInputError
 from tabtap.table import read_frame
 

@@ -5,7 +5,7 @@ import pytest
 
 from tabtap.api.run import RunPlan
 from tabtap.cli.progress import Progress, gain_words, time_words
-from tabtap.cli.screen import Screen, console_on
+from tabtap.cli.terminal import Screen, console_on
 from tabtap.domain import Bound
 
 

@@ -1,6 +1,6 @@
 from io import StringIO
 
-from tabtap.cli.screen import Screen, clipped, console_on, fold, plain
+from tabtap.cli.terminal import Screen, clipped, console_on, fold, plain
 
 
 def said(*, quiet=False):

@@ -7,7 +7,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are Uni
 
 SCRIPT = """
 import os, signal
-from tabtap.cli.signals import interruptible
+from tabtap.cli.terminal import interruptible
 try:
     with interruptible():
         os.kill(os.getpid(), signal.{first})

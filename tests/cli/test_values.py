@@ -1,6 +1,6 @@
 import pytest
 
-from tabtap.cli.values import (
+from tabtap.cli.options import (
     beside,
     budget_of,
     column_named,

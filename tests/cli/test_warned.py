@@ -7,8 +7,7 @@ import pytest
 from rich.console import Console
 
 from tabtap.cli import compare
-from tabtap.cli.screen import Screen
-from tabtap.cli.warned import tell_rest, told_warnings
+from tabtap.cli.terminal import Screen, tell_rest, told_warnings
 from tabtap.errors import EvaluatorFallbackWarning, UserInputError
 
 OPTIONS = "On the command line --kind COLUMN=KIND says what a column is"

@@ -9,20 +9,14 @@ from typing import Annotated
 import typer
 
 from tabtap import __version__
-from tabtap.cli import (
-    augment,
-    bench,
-    check,
-    compare,
-    demo,
-    forget,
-    inspect,
-    report,
-    verify,
-    weights,
+from tabtap.cli import augment, bench, check, compare, demo, inspect, results, weights
+from tabtap.cli.terminal import (
+    HelpfulCommand,
+    HelpfulGroup,
+    explain,
+    flowing,
+    passing_on,
 )
-from tabtap.cli.failures import explain, passing_on
-from tabtap.cli.helping import HelpfulCommand, HelpfulGroup, flowing
 
 _EPILOG = """Examples:
 $ tabtap demo
@@ -71,9 +65,9 @@ _COMMANDS: tuple[tuple[str, str, Callable[..., int]], ...] = (
     ("augment", augment.EPILOG, augment.augment),
     ("inspect", inspect.EPILOG, inspect.inspect),
     ("check", check.EPILOG, check.check),
-    ("report", report.EPILOG, report.report),
-    ("verify", verify.EPILOG, verify.verify),
-    ("forget", forget.EPILOG, forget.forget),
+    ("report", results.REPORT_EPILOG, results.report),
+    ("verify", results.VERIFY_EPILOG, results.verify),
+    ("forget", results.FORGET_EPILOG, results.forget),
     ("compare", compare.EPILOG, compare.compare),
     ("demo", demo.EPILOG, demo.demo),
 )

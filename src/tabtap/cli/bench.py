@@ -12,12 +12,17 @@ from typing import Annotated
 import typer
 
 from tabtap.cli import options as opt
-from tabtap.cli.cells_progress import CellsProgress
-from tabtap.cli.exits import NO, YES
-from tabtap.cli.failures import passing_on
-from tabtap.cli.helping import HelpfulCommand, HelpfulGroup, flowing
-from tabtap.cli.places import check_file
-from tabtap.cli.screen import Screen
+from tabtap.cli.options import check_file
+from tabtap.cli.progress import CellsProgress
+from tabtap.cli.terminal import (
+    NO,
+    YES,
+    HelpfulCommand,
+    HelpfulGroup,
+    Screen,
+    flowing,
+    passing_on,
+)
 from tabtap.errors import UserInputError
 
 _EPILOG = """Examples:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabtap.cli import options as opt
-from tabtap.cli.exits import NO, YES
-from tabtap.cli.line_numbers import line_numbers
 from tabtap.cli.reading import Reading, TableOptions, read
-from tabtap.cli.screen import Screen, console_on
+from tabtap.cli.terminal import NO, YES, Screen, console_on
 from tabtap.errors import BadTableError
 
 if TYPE_CHECKING:
+    from tabtap.files import FileTable
     from tabtap.gates import Rules
     from tabtap.table import Table
+
 
 EPILOG = """Examples:
 $ tabtap check train.csv --rules rules.toml
@@ -121,3 +123,30 @@ def _rows(broken: tuple[int, ...], lines: tuple[int, ...] | None) -> str:
     more = ", ..." if len(broken) > _SHOWN_ROWS else ""
     noun = "row breaks" if len(broken) == 1 else "rows break"
     return f"{len(broken)} {noun} it: {', '.join(shown)}{more}"
+
+
+# ---- On which line of its file each row of a table begins.
+
+
+def line_numbers(file: FileTable) -> tuple[int, ...] | None:
+    """Return the line of every row, counted from 1; None where there are no lines.
+
+    Blank lines and line breaks inside quotes count, as they do in an editor.
+    """
+    dialect = file.dialect
+    if dialect is None or not file.content:
+        return None
+    text = file.content.decode(dialect.encoding, "replace")
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=dialect.separator,
+        quotechar=dialect.quote,
+        skipinitialspace=dialect.skips_space,
+    )
+    starts, before = [], 0
+    for record in reader:
+        if reader.line_num > dialect.n_lines_before and any(record):
+            starts.append(before + 1)
+        before = reader.line_num
+    rows = starts[1:]  # the first is the header
+    return tuple(rows) if len(rows) == len(file.frame) else None

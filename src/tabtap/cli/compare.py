@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tabtap.cli import options as opt
-from tabtap.cli.cells_progress import CellsProgress
-from tabtap.cli.exits import NO, YES
-from tabtap.cli.places import check_file
+from tabtap.cli.options import budget_of, check_file
+from tabtap.cli.progress import CellsProgress
 from tabtap.cli.reading import Reading, TableOptions, need_target, read
-from tabtap.cli.screen import Screen
-from tabtap.cli.values import budget_of
+from tabtap.cli.terminal import NO, YES, Screen
 from tabtap.errors import UserInputError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from tabtap.cli import options as opt
-from tabtap.cli.job import Job, run_job
+from tabtap.cli.augment import Job, run_job
 from tabtap.cli.reading import TableOptions
-from tabtap.cli.screen import Screen
+from tabtap.cli.terminal import Screen
 from tabtap.errors import UserInputError
 
 EPILOG = """Examples:

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tabtap.cli import options as opt
-from tabtap.cli.exits import YES
-from tabtap.cli.places import check_file
-from tabtap.cli.reading import Reading, TableOptions, need_target, read
-from tabtap.cli.screen import Screen, console_on
-from tabtap.cli.understood import target_words
+from tabtap.cli.options import check_file
+from tabtap.cli.reading import Reading, TableOptions, need_target, read, target_words
+from tabtap.cli.terminal import YES, Screen, console_on
 
 if TYPE_CHECKING:
     from tabtap.inspection import Remark

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabtap.cli import options as opt
-from tabtap.cli.exits import NO, YES
-from tabtap.cli.failures import passing_on
-from tabtap.cli.helping import HelpfulCommand, HelpfulGroup, flowing
-from tabtap.cli.screen import Screen, console_on
+from tabtap.cli.terminal import (
+    NO,
+    YES,
+    HelpfulCommand,
+    HelpfulGroup,
+    Screen,
+    console_on,
+    flowing,
+    passing_on,
+)
 
 if TYPE_CHECKING:
     from tabtap.evaluate.weights import FetchProgress

@@ -1,0 +1,207 @@
+"""``tabtap report``: a saved result as a page to look at."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tabtap.cli import options as opt
+from tabtap.cli.options import beside, check_apart, check_file
+from tabtap.cli.terminal import NO, YES, Screen, console_on
+
+if TYPE_CHECKING:
+    from tabtap.domain import Certificate
+    from tabtap.result import AugmentResult, Finding
+
+
+REPORT_EPILOG = """Examples:
+$ tabtap augment train.csv --target outcome --save train.tap
+$ tabtap report train.tap --out train.html --open
+
+Exit codes: 0 written, 2 bad input."""
+
+
+def report(
+    result: opt.ResultFile,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The page. Default: RESULT with .html as its extension.",
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", help="What the page is called.")
+    ] = None,
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Show it in the browser.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the page if it exists.")
+    ] = False,
+    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+) -> int:
+    """Write RESULT as a page of HTML to look at and to send.
+
+    It has the verdict, the evidence, the rows that were added and the limits of it
+    all. The page holds everything it shows and needs no network.
+    """
+    page = result.with_suffix(".html") if out is None else out
+    check_file("--out", page, force=force, never=str(result))
+    from tabtap.report import write_report
+    from tabtap.result import load_result
+
+    write_report(load_result(result), page, title=title)
+    Screen.standard().say(f"Report  {page}")
+    if open_it:
+        webbrowser.open(page.absolute().as_uri())
+    return YES
+
+
+# ---- ``tabtap verify``: whether a saved result is what its certificates say.
+
+
+VERIFY_EPILOG = """Examples:
+$ tabtap verify train.tap
+
+Nothing is signed: who changes rows, hashes and scores together is not found out.
+
+Exit codes: 0 everything is as certified, 3 something is not, 2 bad input."""
+
+_STYLES = {"ok": "green", "unknown": "yellow", "WRONG": "bold red"}
+
+
+def verify(
+    result: opt.ResultFile,
+    *,
+    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+) -> int:
+    """Check that RESULT is what its certificates say.
+
+    Hashes, bounds and decisions are computed anew. Hashes show that rows are those
+    that were checked, scores that bounds and decisions follow from them. What was
+    forgotten since can no longer be checked.
+    """
+    from tabtap.result import load_result
+    from tabtap.result import verify as findings_of
+
+    loaded = load_result(result)
+    findings = findings_of(loaded)
+    _show(Screen(console_on(sys.stdout)), loaded, findings)
+    return NO if any(finding.kind == "wrong" for finding in findings) else YES
+
+
+def _show(screen: Screen, result: AugmentResult, findings: Sequence[Finding]) -> None:
+    whole = f"{len(result.real)} real rows, {len(result.delivered)} synthetic ones"
+    _line(screen, whole, [f for f in findings if f.window is None])
+    for certificate in result.certificates:
+        mine = [f for f in findings if f.window == certificate.window]
+        _line(screen, _window(certificate), mine)
+    n_wrong = sum(finding.kind == "wrong" for finding in findings)
+    if n_wrong:
+        screen.say(f"\n{n_wrong} found that are not as certified.", "bold red")
+    elif findings:
+        screen.say("\nNothing is wrong; some of it can no longer be checked.")
+    else:
+        screen.say("\nEverything is as certified.", "bold green")
+
+
+def _window(certificate: Certificate) -> str:
+    decided = "let in" if certificate.committed else "refused"
+    return f"window {certificate.window + 1}: {certificate.n_rows} rows {decided}"
+
+
+def _line(screen: Screen, what: str, findings: Sequence[Finding]) -> None:
+    word = "ok"
+    if findings:
+        wrong = any(finding.kind == "wrong" for finding in findings)
+        word = "WRONG" if wrong else "unknown"
+    screen.say(f"{word:<8}{what}", _STYLES[word])
+    for finding in findings:
+        screen.say(f"        {finding.text}")
+
+
+# ---- ``tabtap forget``: a result without some real rows and what was made of them.
+
+
+FORGET_EPILOG = """Examples:
+$ tabtap forget train.tap --row 17
+$ tabtap forget train.tap --row 17 --row 18 --out clean.tap --table clean.csv
+
+Rows are counted from 0, as they stood in the table; they keep their numbers.
+
+Exit codes: 0 written, 2 bad input."""
+
+
+def forget(
+    result: opt.ResultFile,
+    *,
+    row: Annotated[
+        list[int],
+        typer.Option(
+            "--row",
+            metavar="N",
+            help="A real row to remove with its descendants. May be repeated.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The new result. Default: RESULT with .forgotten before its ending.",
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table", metavar="FILE", help="Write the table that is left as well."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that exist.")
+    ] = False,
+    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+) -> int:
+    """Remove real rows from RESULT, and what descends from them.
+
+    A new result is written; delete the old one yourself. Generators of the rows that
+    stay may have learned from what was removed: to undo that too, run again without.
+    """
+    place = Path(beside(str(result), "forgotten")) if out is None else out
+    check_file("--out", place, force=force, never=str(result))
+    if table is not None and table != "-":
+        check_apart({"--out": place, "--table": Path(table)})
+        check_file("--table", Path(table), force=force, never=str(result))
+    from tabtap.result import load_result
+
+    before = load_result(result)
+    after = before.forget(row)
+    after.save(place)
+    screen = Screen.standard()
+    n_gone = len(before.delivered) - len(after.delivered)
+    screen.say(f"{len(set(row))} real and {n_gone} synthetic rows removed.")
+    screen.say(f"Result  {place}")
+    if table is not None:
+        _write_table(after, table, force=force)
+        screen.say(f"Table   {'standard output' if table == '-' else table}")
+    return YES
+
+
+def _write_table(result: object, table: str, *, force: bool) -> None:
+    from tabtap.files import write_table
+    from tabtap.result import AugmentResult
+
+    if not isinstance(result, AugmentResult):  # the caller has loaded it
+        raise AssertionError
+    frame, _ = result.augmented()
+    write_table(frame, table, like=None, n_real=len(result.real), force=force)
