@@ -21,9 +21,8 @@ from tabtap.compare.clusters import Cluster
 from tabtap.compare.methods.catalogue import method_named
 from tabtap.compare.printing import as_markdown
 from tabtap.compare.protocol import repetition
-from tabtap.compare.run import run_cells
+from tabtap.compare.run import attempt, run_cells
 from tabtap.compare.store import Record, Store
-from tabtap.compare.work import attempt
 from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table, read_frame
 

@@ -16,8 +16,8 @@ from tabtap.compare.cells import Cell, Terms
 from tabtap.compare.intervals import intervals
 from tabtap.compare.methods.catalogue import method_named
 from tabtap.compare.predictors import row_losses
+from tabtap.compare.run import attempt
 from tabtap.compare.store import Record
-from tabtap.compare.work import attempt
 from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import FloatArray, IntArray, Task

@@ -15,14 +15,20 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import joblib
 
 from tabtap.compare.cells import Cell, without
 from tabtap.compare.clusters import Cluster
+from tabtap.compare.methods import Method, MindsGroups
 from tabtap.compare.store import Record, Store
-from tabtap.errors import TapError
+from tabtap.errors import TapError, UserInputError
+from tabtap.rng import stream
+from tabtap.stopwatch import Stopwatch
+from tabtap.table import Table
+from tabtap.table.schema import IntArray
 
 MOST_ATTEMPTS = 3
 """Times a cell is begun; then it is recorded as failed."""
@@ -214,3 +220,30 @@ def _alive(store: Store, runner: str) -> Iterator[None]:
         over.set()
         thread.join()
         store.leave(runner)
+
+
+def attempt(
+    method: Method,
+    real: Table,
+    cell: Cell,
+    watch: Stopwatch,
+    groups: IntArray | None = None,
+) -> tuple[Table | None, dict[str, str] | None]:
+    """Let a method make rows; if it fails: no rows, and why.
+
+    Groups, of the real rows, are told to methods that mind them.
+    """
+    make = method.make
+    if groups is not None and isinstance(method, MindsGroups):
+        make = partial(method.make_for_groups, groups=groups)
+    rng = stream(cell.terms.seed, "method", cell.dataset, cell.n_real, cell.split)
+    try:
+        with watch.running("method"):
+            rows = make(real, cell.terms.budget, rng, watch)
+    # Whatever goes wrong inside a method is a fact about the method.
+    except Exception as error:  # noqa: BLE001
+        reason = str(error) or type(error).__name__
+        if isinstance(error, UserInputError):
+            return None, {"reason": reason, "traceback": ""}
+        return None, {"reason": reason, "traceback": traceback.format_exc()}
+    return (rows if len(rows) else None), None

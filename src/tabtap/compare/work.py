@@ -7,22 +7,20 @@ like real rows alone, and counted as failed.
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Hashable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from tabtap.compare.cells import Cell
 from tabtap.compare.memory import peak_bytes, reset_peak
-from tabtap.compare.methods import Method, MindsGroups, describe_method
+from tabtap.compare.methods import describe_method
 from tabtap.compare.methods.catalogue import method_named
 from tabtap.compare.protocol import Repetition, repetition
+from tabtap.compare.run import attempt
 from tabtap.compare.sources import load_source
-from tabtap.errors import UserInputError
 from tabtap.result import installed_versions
-from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table, read_frame
 from tabtap.table.schema import IntArray
@@ -69,33 +67,6 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         "versions": installed_versions(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-
-
-def attempt(
-    method: Method,
-    real: Table,
-    cell: Cell,
-    watch: Stopwatch,
-    groups: IntArray | None = None,
-) -> tuple[Table | None, dict[str, str] | None]:
-    """Let a method make rows; if it fails: no rows, and why.
-
-    Groups, of the real rows, are told to methods that mind them.
-    """
-    make = method.make
-    if groups is not None and isinstance(method, MindsGroups):
-        make = partial(method.make_for_groups, groups=groups)
-    rng = stream(cell.terms.seed, "method", cell.dataset, cell.n_real, cell.split)
-    try:
-        with watch.running("method"):
-            rows = make(real, cell.terms.budget, rng, watch)
-    # Whatever goes wrong inside a method is a fact about the method.
-    except Exception as error:  # noqa: BLE001
-        reason = str(error) or type(error).__name__
-        if isinstance(error, UserInputError):
-            return None, {"reason": reason, "traceback": ""}
-        return None, {"reason": reason, "traceback": traceback.format_exc()}
-    return (rows if len(rows) else None), None
 
 
 def _repetition(cell: Cell, table: Table, groups: IntArray | None) -> Repetition:
