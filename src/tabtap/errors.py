@@ -6,8 +6,10 @@ what is accepted and how to fix it.  Our own mistake is a plain traceback.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class TapError(Exception):
@@ -106,3 +108,24 @@ class BadTableError(UserInputError):
 def bad_setting(name: str, got: object, must: str, fix: str) -> UserInputError:
     """Return the error for one setting: what it is, what it must be, and the fix."""
     return UserInputError(f"{name}={got!r} is not usable: it must {must}. {fix}")
+
+
+# ---- Optional packages, imported when first used, with the way to install them.
+
+
+def require(module: str) -> Any:  # noqa: ANN401  a module has no narrower type here
+    """Import a module that comes with the ``bench`` extra.
+
+    Raises
+    ------
+    UserInputError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise UserInputError(
+            f"The comparison needs {package}, which is not installed. "
+            'Run: pip install "tabtap[bench]"'
+        ) from error

@@ -21,8 +21,7 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier
 
-from tabtap.compare.extras import require
-from tabtap.errors import UserInputError
+from tabtap.errors import UserInputError, require
 from tabtap.evaluate.learners import encode
 from tabtap.table.schema import FloatArray, IntArray, Task
 from tabtap.table.table import Table

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from tabtap.compare.controls import copies, even_rows
-from tabtap.compare.extras import require
+from tabtap.errors import require
 from tabtap.evaluate.learners import coded_numbers, codes_of, levels_of, numbers_of
 from tabtap.table.schema import CodeArray, FloatArray, IntArray
 from tabtap.table.split import allot

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tabtap.compare.extras import require
-from tabtap.errors import UserInputError
+from tabtap.errors import UserInputError, require
 
 SILENCE_SECONDS = 120.0
 """A runner not heard of for so long is taken for dead."""

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tabtap.compare.extras import require
+from tabtap.errors import require
 from tabtap.table.schema import BoolArray, FloatArray
 
 Weights = Mapping[str, Tensor]
