@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tabtap.compare.cells import Cell
-from tabtap.compare.clusters import Cluster
 from tabtap.compare.predictors import score_predictors
-from tabtap.compare.run import run_cells
-from tabtap.compare.store import Store
+from tabtap.compare.runner import Cluster, run_cells
+from tabtap.compare.store import Cell, Store
 from tabtap.datasets import load_penguins
 from tabtap.table import read_frame
 

@@ -2,8 +2,7 @@ import main_table
 import pytest
 from main_table import loss_table, page
 
-from tabtap.compare.cells import Cell, Terms
-from tabtap.compare.store import Store
+from tabtap.compare.store import Cell, Store, Terms
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import numpy as np
 import unseen
 from unseen import METHODS, TABLES, cells, load, page, work
 
-from tabtap.compare.cells import Cell
+from tabtap.compare.store import Cell
 
 
 def test_every_method_meets_every_table_at_both_sizes():

@@ -7,10 +7,8 @@ import time
 
 import pytest
 
-from tabtap.compare.cells import Cell
-from tabtap.compare.clusters import CELL_BYTES, Cluster
-from tabtap.compare.run import run_cells
-from tabtap.compare.store import Store
+from tabtap.compare.runner import CELL_BYTES, Cluster, run_cells
+from tabtap.compare.store import Cell, Store
 from tabtap.errors import UserInputError
 
 N_CELLS = 24
@@ -122,7 +120,7 @@ def test_a_cluster_whose_package_is_missing_says_how_to_get_it(monkeypatch):
 def test_so_many_local_workers_as_memory_and_cores_allow(
     monkeypatch, room, cores, jobs
 ):
-    monkeypatch.setattr("tabtap.compare.clusters.available_bytes", lambda: room)
+    monkeypatch.setattr("tabtap.compare.runner.available_bytes", lambda: room)
     monkeypatch.setattr("os.cpu_count", lambda: cores)
 
     assert Cluster().n_jobs == jobs

@@ -1,7 +1,7 @@
 import pytest
 
-from tabtap.compare.cells import Cell, Terms
 from tabtap.compare.grid import grid_of, read_grid
+from tabtap.compare.store import Cell, Terms
 from tabtap.errors import UserInputError
 
 SMALL = {"datasets": ["credit-g"], "n_real": [20], "methods": ["Real"]}

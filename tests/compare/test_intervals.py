@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tabtap.compare.intervals import CONFIDENCE, intervals
+from tabtap.compare.contest import CONFIDENCE, intervals
 
 
 def test_a_single_interval_is_students():

@@ -3,8 +3,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tabtap.compare.own_page import comparison_html, ranking, write_comparison
-from tabtap.compare.own_table import summarise
+from tabtap.compare.contest import summarise
+from tabtap.compare.page import comparison_html, ranking, write_comparison
 
 WRONG = [1.0] * 40 + [0.0] * 60
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from tabtap.compare import own_table
 from tabtap.compare.advice import advice, recommended
-from tabtap.compare.cells import Cell, Terms
-from tabtap.compare.own_table import Contest, summarise
+from tabtap.compare.contest import Contest, summarise
+from tabtap.compare.store import Cell, Terms
 from tabtap.datasets import load_penguins
 from tabtap.table import read_frame
 
@@ -85,7 +84,7 @@ def test_groups_follow_their_rows_to_a_method_that_minds_them(birds, monkeypatch
             seen.append((train, groups))
             return train.take(np.zeros(n, dtype=int))
 
-    monkeypatch.setattr(own_table, "method_named", lambda *_: Spy())
+    monkeypatch.setattr("tabtap.compare.contest.method_named", lambda *_: Spy())
     groups = np.arange(len(birds)) // 5
     contest = Contest.of(birds, 3, groups=groups, predictors=["KNN"])
 

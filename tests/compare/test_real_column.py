@@ -5,10 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from tabtap.compare.cells import Cell
 from tabtap.compare.published import published
 from tabtap.compare.scores import means, score_frame
 from tabtap.compare.sources import SOURCES
+from tabtap.compare.store import Cell
 from tabtap.compare.work import run_cell
 
 N_SPLITS = 5

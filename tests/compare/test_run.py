@@ -8,10 +8,8 @@ import time
 
 import pytest
 
-from tabtap.compare.cells import Cell
-from tabtap.compare.clusters import Cluster
-from tabtap.compare.run import MOST_ATTEMPTS, attend, run_cells
-from tabtap.compare.store import Store
+from tabtap.compare.runner import MOST_ATTEMPTS, Cluster, attend, run_cells
+from tabtap.compare.store import Cell, Store
 from tabtap.errors import TapError
 
 TWO = Cluster(jobs=2)

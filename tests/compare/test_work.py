@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tabtap.compare import work
-from tabtap.compare.cells import Cell, Terms
+from tabtap.compare.store import Cell, Terms
 from tabtap.datasets import load_penguins
 from tabtap.errors import UserInputError
 from tabtap.stopwatch import Stopwatch

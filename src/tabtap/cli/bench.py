@@ -117,10 +117,9 @@ def run(
     A grid names datasets, n_real, splits, budget, seed and methods. It may be stopped
     at any moment, and several runners may share a store: the same command goes on.
     """
-    from tabtap.compare.clusters import Cluster
     from tabtap.compare.grid import read_grid
     from tabtap.compare.methods.catalogue import METHOD_NAMES
-    from tabtap.compare.run import run_cells
+    from tabtap.compare.runner import Cluster, run_cells
     from tabtap.compare.store import Store
     from tabtap.compare.work import run_cell
 

@@ -18,8 +18,8 @@ from tabtap.cli.terminal import NO, YES, Screen
 from tabtap.errors import UserInputError
 
 if TYPE_CHECKING:
-    from tabtap.compare.cells import Terms
-    from tabtap.compare.own_table import Comparison, Contest
+    from tabtap.compare.contest import Comparison, Contest
+    from tabtap.compare.store import Terms
 
 EPILOG = """Examples:
 $ tabtap compare train.csv --target outcome
@@ -92,7 +92,7 @@ def compare(  # noqa: PLR0913  one option for each thing that can be said
     """
     if report is not None:
         check_file("--report", report, force=force, never=train)
-    from tabtap.compare.cells import Terms
+    from tabtap.compare.store import Terms
 
     chosen = _methods(methods)
     n_rows = budget_of(budget)
@@ -163,7 +163,7 @@ def _contest(
     import numpy as np
 
     from tabtap.api.choices import group_codes, read_groups
-    from tabtap.compare.own_table import Contest
+    from tabtap.compare.contest import Contest
 
     reading = read(described)
     need_target(reading)
@@ -207,8 +207,8 @@ def _compete(
     screen: Screen,
     jobs: int | None,
 ) -> Comparison:
-    from tabtap.compare.clusters import Cluster
-    from tabtap.compare.contests import run_contest
+    from tabtap.compare.contest import run_contest
+    from tabtap.compare.runner import Cluster
 
     progress = CellsProgress(screen, dict.fromkeys(methods, contest.repeats))
     with progress.watched():
@@ -221,7 +221,7 @@ def _tell(
     comparison: Comparison, screen: Screen, report: Path | None, *, as_json: bool
 ) -> int:
     from tabtap.compare.advice import advice, recommended
-    from tabtap.compare.own_page import ranking, write_comparison
+    from tabtap.compare.page import ranking, write_comparison
     from tabtap.compare.printing import as_text
 
     if report is not None:

@@ -17,7 +17,7 @@ from tabtap.cli.terminal import Screen
 
 if TYPE_CHECKING:
     from tabtap.api.run import RunPlan
-    from tabtap.compare.run import Finished
+    from tabtap.compare.runner import Finished
     from tabtap.diffusion.train import TrainingProgress
     from tabtap.domain import Bound, StepRecord, WindowRecord
 

@@ -6,8 +6,7 @@ best, the cheapest is enough.
 
 from __future__ import annotations
 
-from tabtap.compare.intervals import CONFIDENCE, intervals
-from tabtap.compare.own_table import Comparison, Standing
+from tabtap.compare.contest import CONFIDENCE, Comparison, Standing, intervals
 
 _WORDS = {
     "Copies": "Repeating your rows is enough",

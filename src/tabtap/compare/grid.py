@@ -17,9 +17,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tabtap.compare.cells import Cell, Terms
 from tabtap.compare.protocol import VARIANTS
 from tabtap.compare.sources import SOURCES
+from tabtap.compare.store import Cell, Terms
 from tabtap.errors import UserInputError, bad_setting
 
 if sys.version_info >= (3, 11):

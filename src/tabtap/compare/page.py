@@ -10,8 +10,7 @@ import numpy as np
 from tabtap import __version__
 from tabtap.archive import put_in_place
 from tabtap.compare.advice import advice, recommended
-from tabtap.compare.intervals import CONFIDENCE
-from tabtap.compare.own_table import Comparison, Standing
+from tabtap.compare.contest import CONFIDENCE, Comparison, Standing
 from tabtap.compare.printing import TextTable
 from tabtap.report.blocks import Figure, Section, TableBlock, Text
 from tabtap.report.drawing import Interval, interval_chart
