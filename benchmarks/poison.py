@@ -16,9 +16,9 @@ from study_cell import Ground
 from truth import Truth
 
 from tabtap.api.run import lineages_of, make_scene
-from tabtap.compare.controls import independent_columns
 from tabtap.diffusion import BackboneStack
 from tabtap.domain import Baseline, Lineages, Standing, Trial
+from tabtap.rivals.simple import independent_columns
 from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table
 from tabtap.table.table import concat

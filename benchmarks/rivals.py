@@ -26,12 +26,12 @@ from records import append_records, markdown_table, read_records, stamp
 from summary import mean_and_error
 from threadpoolctl import threadpool_limits
 
-from tabtap.compare.controls import bootstrap, independent_columns
-from tabtap.compare.methods.ctgan import Ctgan
-from tabtap.compare.methods.flat import FlatColumns, FlatRows
-from tabtap.compare.methods.tvae import Tvae
 from tabtap.compare.sources import SOURCES
 from tabtap.fidelity import shape_error, trend_error
+from tabtap.rivals.ctgan import Ctgan
+from tabtap.rivals.matrices import FlatColumns, FlatRows
+from tabtap.rivals.simple import bootstrap, independent_columns
+from tabtap.rivals.tvae import Tvae
 from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table

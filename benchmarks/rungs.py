@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from study_cell import Ground
 
-from tabtap.compare.methods.rungs import (
+from tabtap.diffusion import Backbone
+from tabtap.domain.rows import WHOLE
+from tabtap.rivals.ladder import (
     draw_hard_inpainting,
     draw_one_shot,
     draw_random_inpainting,
     paper_preset,
 )
-from tabtap.diffusion import Backbone
-from tabtap.domain.rows import WHOLE
 from tabtap.table import Table
 
 

@@ -16,10 +16,10 @@ from study_cell import Ground
 from truth import Truth
 
 from tabtap.api.run import fresh_start, lineages_of, make_scene
-from tabtap.compare.methods.rungs import paper_preset
 from tabtap.config import PRESETS, Preset
 from tabtap.domain import Bound, Certificate, Standing, Trial
 from tabtap.loop import Limits, augment
+from tabtap.rivals.ladder import paper_preset
 from tabtap.stages import Commitment
 from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table

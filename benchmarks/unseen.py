@@ -16,11 +16,11 @@ from records import ROOT, stamp
 from sklearn import datasets
 
 from tabtap.compare.catalogue_of_tables import tables_named
-from tabtap.compare.methods.catalogue import method_named
 from tabtap.compare.printing import as_markdown
 from tabtap.compare.protocol import repetition
 from tabtap.compare.runner import Cluster, attempt, run_cells
 from tabtap.compare.store import Cell, Record, Store, Terms
+from tabtap.rivals import method_named
 from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table, read_frame
 

@@ -27,14 +27,13 @@ from settings import add_config_option, config_overrides
 from summary import column_name, summarise
 from threadpoolctl import threadpool_limits
 
-from tabtap.compare.controls import copies, jitter
-from tabtap.compare.methods.rungs import draw_one_shot
 from tabtap.compare.predictors import mean_score
 from tabtap.compare.protocol import Repetition, repetitions
-from tabtap.compare.smote import smote
 from tabtap.compare.sources import SOURCES
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import Backbone, fit_backbone
+from tabtap.rivals.ladder import draw_one_shot
+from tabtap.rivals.simple import copies, jitter, smote
 from tabtap.rng import stream
 from tabtap.table import Table
 

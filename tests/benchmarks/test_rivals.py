@@ -6,9 +6,9 @@ import pytest
 import rivals
 from rivals import PACKAGE, divide, draw, gap_table, measure, page, rivals_table
 
-from tabtap.compare.methods.ctgan import Ctgan
-from tabtap.compare.methods.tvae import Tvae
 from tabtap.fidelity import shape_error, trend_error
+from tabtap.rivals.ctgan import Ctgan
+from tabtap.rivals.tvae import Tvae
 from tabtap.rng import stream
 
 PYTHON = Path("python")

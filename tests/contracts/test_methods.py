@@ -7,9 +7,6 @@ import pandas as pd
 import pytest
 import torch
 
-from tabtap.compare.methods import describe_method
-from tabtap.compare.methods.catalogue import METHOD_NAMES, method_named
-from tabtap.compare.methods.spada_flow import FlowSettings
 from tabtap.config import (
     AugmentConfig,
     CommitConfig,
@@ -18,6 +15,8 @@ from tabtap.config import (
     Preset,
 )
 from tabtap.errors import UserInputError
+from tabtap.rivals import METHOD_NAMES, describe_method, method_named
+from tabtap.rivals.spada_flow import FlowSettings
 from tabtap.stopwatch import Stopwatch
 from tabtap.table import Kind, concat, read_frame, write_frame
 from tabtap.table.table import NO_ROW

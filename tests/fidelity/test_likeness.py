@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from tabtap.compare.controls import bootstrap, copies, independent_columns
 from tabtap.fidelity import copy_share, shape_error, shape_errors, trend_error
+from tabtap.rivals.simple import bootstrap, copies, independent_columns
 from tabtap.table import Kind
 from tabtap.table.distance import DistanceScale
 

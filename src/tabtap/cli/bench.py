@@ -118,10 +118,10 @@ def run(
     at any moment, and several runners may share a store: the same command goes on.
     """
     from tabtap.compare.grid import read_grid
-    from tabtap.compare.methods.catalogue import METHOD_NAMES
     from tabtap.compare.runner import Cluster, run_cells
     from tabtap.compare.store import Store
     from tabtap.compare.work import run_cell
+    from tabtap.rivals import METHOD_NAMES
 
     screen = Screen.standard()
     cells = list(read_grid(grid, METHOD_NAMES).cells())
@@ -158,10 +158,10 @@ def status(
 ) -> int:
     """Show how many cells of GRID have records, method by method."""
     from tabtap.compare.grid import read_grid
-    from tabtap.compare.methods.catalogue import METHOD_NAMES
     from tabtap.compare.printing import TextTable, as_text
     from tabtap.compare.scores import method_label
     from tabtap.compare.store import Store
+    from tabtap.rivals import METHOD_NAMES
 
     cells = list(read_grid(grid, METHOD_NAMES).cells())
     done = Store(store).keys()

@@ -147,7 +147,7 @@ def _together(contest: Contest, reading: Reading) -> tuple[str, ...]:
 
 def _methods(text: str) -> list[str]:
     """Return the methods that are named, real rows first."""
-    from tabtap.compare.methods.catalogue import METHOD_NAMES, method_named
+    from tabtap.rivals import METHOD_NAMES, method_named
 
     if text.strip().lower() == "all":
         return list(METHOD_NAMES)

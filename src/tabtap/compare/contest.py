@@ -14,11 +14,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from tabtap.api.choices import copies_of
-from tabtap.compare.methods.catalogue import method_named
 from tabtap.compare.predictors import row_losses
 from tabtap.compare.runner import Cluster, RunObserver, attempt, run_cells
 from tabtap.compare.store import Cell, Record, Store, Terms
 from tabtap.domain.judgement import one_sided
+from tabtap.rivals import method_named
 from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import FloatArray, IntArray, Task

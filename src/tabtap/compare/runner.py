@@ -26,10 +26,10 @@ from typing import Any, Protocol
 import joblib
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
-from tabtap.compare.methods import Method, MindsGroups
 from tabtap.compare.store import Cell, Record, Store, without
 from tabtap.errors import TapError, UserInputError, bad_setting
 from tabtap.files.opening import available_bytes
+from tabtap.rivals import Method, MindsGroups
 from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table

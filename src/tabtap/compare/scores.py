@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tabtap.compare.methods.catalogue import METHOD_NAMES
 from tabtap.compare.sources import SOURCES
 from tabtap.compare.store import Record
+from tabtap.rivals import METHOD_NAMES
 
 LARGER_IS_BETTER: Mapping[str, bool] = {
     "accuracy": True,

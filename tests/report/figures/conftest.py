@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.compare.controls import independent_columns
 from tabtap.domain import Candidates
 from tabtap.loop import Stop
 from tabtap.result import AugmentResult, RunAbout
+from tabtap.rivals.simple import independent_columns
 from tabtap.table import read_frame
 
 HOSTILE = {

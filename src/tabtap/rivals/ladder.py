@@ -1,0 +1,334 @@
+"""TabDiff: our diffusion with the label as one more column, rows drawn at large.
+
+Shi et al., "TabDiff: a mixed-type diffusion model for tabular data generation", ICLR
+2025.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from tabtap.api.choices import (
+    choose_judge,
+    choose_metric,
+    choose_referee,
+    copies_of,
+    task_of,
+)
+from tabtap.api.run import Request, fit_stack, fresh_start, lineages_of, make_scene
+from tabtap.config import AugmentConfig, DiffusionConfig, Preset, preset_named
+from tabtap.diffusion import Backbone, fit_backbone
+from tabtap.domain import Candidates, GateContext, Template
+from tabtap.domain.rows import WHOLE
+from tabtap.errors import bad_setting
+from tabtap.evaluate.judging import FoldUtility, check_metric
+from tabtap.gates import Gates, standard_gates
+from tabtap.loop import Limits, augment
+from tabtap.proposal import (
+    choose_anchors,
+    draw_masks,
+    free_columns,
+    important_columns,
+)
+from tabtap.rivals.matrices import joined, parted
+from tabtap.rivals.simple import even_rows
+from tabtap.stopwatch import Stopwatch
+from tabtap.table.schema import BoolArray, FloatArray, IntArray, Kind
+from tabtap.table.table import Table
+
+CONFIGS = {"default": DiffusionConfig, "paper": DiffusionConfig.paper}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabDiff:
+    """Learn rows and labels jointly by diffusion; labels come as often as they do.
+
+    Holes are drawn as the real column has them.
+    """
+
+    size: Literal["default", "paper"] = "default"
+    """Our compact network and training, or the published one: ten minutes or more."""
+
+    n_steps: int | None = None
+    """Training steps, if other than the size's own."""
+
+    def __post_init__(self) -> None:
+        if self.size not in CONFIGS:
+            must = "be 'default' or 'paper'"
+            raise bad_setting("size", self.size, must, "Try 'default'.")
+
+    @property
+    def name(self) -> str:
+        """The name it goes by in tables."""
+        return "TabDiff"
+
+    def make(
+        self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
+    ) -> Table:
+        """Return ``n`` rows, the target drawn jointly with the rest."""
+        config = CONFIGS[self.size]()
+        if self.n_steps is not None:
+            config = replace(config, n_steps=self.n_steps)
+        with watch.running("fit"):
+            backbone = fit_backbone(joined(train), rng=rng, config=config)
+        with watch.running("sample"):
+            return parted(backbone.sample(n, rng), train)
+
+
+# ---- The rungs below the loop: rows drawn in one go from the backbone of all rows.
+#
+# The mechanism ladder of section 4.2 with label-conditioned sampling as its first rung.
+# Random and hard inpainting keep the anchor's target, as the paper has it.
+
+
+HARD_EXPLORATION = 0.3
+"""The paper's rho of hard inpainting (appendix D.3)."""
+
+MOST_ROUNDS = 4
+"""How often the wanted rows are drawn before fewer must do: gates may be strict."""
+
+Rung = Literal["one shot", "random inpainting", "hard inpainting"]
+_NAMES: dict[str, str] = {
+    "one shot": "One shot",
+    "random inpainting": "Random inpainting",
+    "hard inpainting": "Hard inpainting",
+}
+
+
+def draw_one_shot(
+    backbone: Backbone, real: Table, n: int, rng: np.random.Generator
+) -> Table:
+    """Draw whole rows, classes or target bins evenly."""
+    targets = real.condition[even_rows(real, n, rng)]
+    return backbone.sample(n, rng, targets=targets)
+
+
+def draw_random_inpainting(
+    backbone: Backbone, real: Table, n: int, rng: np.random.Generator
+) -> Table:
+    """Redraw a random share of random cells of real rows, each equally likely."""
+    anchors = real.take(rng.integers(len(real), size=n))
+    unimportant = np.zeros(len(real.schema.features), dtype=np.bool_)
+    free = free_columns(real.schema, Template.EXPLORE, unimportant)
+    masks = [draw_masks(free, share, 1, rng) for share in rng.random(n)]
+    return backbone.inpaint(anchors, np.concatenate(masks), rng)
+
+
+def draw_hard_inpainting(
+    backbone: Backbone, request: Request, n: int, rng: np.random.Generator
+) -> Table:
+    """Redraw little of the rows that the evaluator finds hardest; the paper's gates.
+
+    Returns
+    -------
+    Table
+        Fewer rows than wanted where the gates admit fewer.
+    """
+    config, lineages, real = request.config, lineages_of(request), request.real
+    utility = FoldUtility(real, lineages, request.evaluator.evaluator, config.utility)
+    hardness = utility.baseline(real.empty()).hardness
+    important = important_columns(real, config.proposal, rng)
+    free = free_columns(real.schema, Template.CONSERVATIVE, important)
+    gates = Gates(standard_gates(config.gates))
+    kept = Candidates.none(real)
+    for _ in range(MOST_ROUNDS):
+        drawn = _drawn_from_hard(backbone, real, (hardness, free), n, rng)
+        seen = utility.foresee(drawn.rows)
+        context = GateContext(real, kept.rows, seen, hardness)
+        admitted = gates.admit(drawn, context).admitted
+        kept = Candidates.joined([kept, admitted])
+        if len(kept) >= n:
+            break
+    return kept.rows.take(np.arange(min(n, len(kept))))
+
+
+def paper_preset(n_steps: int = 60) -> Preset:
+    """Return Table 4 of the paper, with fewer steps than its 200."""
+    return Preset(augment=replace(AugmentConfig.paper(), n_steps=n_steps))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderRung:
+    """Rows of our diffusion in one go, without a policy and without commitment."""
+
+    rung: Rung = "one shot"
+    """Whole rows by label; random cells of any rows; few cells of the hardest."""
+
+    diffusion: DiffusionConfig = field(default_factory=DiffusionConfig)
+    """How the backbone is built and trained."""
+
+    def __post_init__(self) -> None:
+        if self.rung not in _NAMES:
+            must = f"be one of {', '.join(map(repr, _NAMES))}"
+            raise bad_setting("rung", self.rung, must, "Try 'one shot'.")
+
+    @property
+    def name(self) -> str:
+        """The name it goes by in tables."""
+        return _NAMES[self.rung]
+
+    def make(
+        self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
+    ) -> Table:
+        """Return ``n`` rows; of hard inpainting fewer where its gates are strict.
+
+        Inpainted rows know the real row they were made from.
+        """
+        real = numbered(train)
+        if n == 0:
+            return train.empty()
+        with watch.running("fit"):
+            backbone = fit_backbone(real, rng=rng, config=self.diffusion)
+        with watch.running("sample"):
+            rows = without_identifiers(self._drawn(backbone, real, n, rng))
+        return named_as_in(train, rows)
+
+    def _drawn(
+        self, backbone: Backbone, real: Table, n: int, rng: np.random.Generator
+    ) -> Table:
+        if self.rung == "one shot":
+            return draw_one_shot(backbone, real, n, rng)
+        if self.rung == "random inpainting":
+            return draw_random_inpainting(backbone, real, n, rng)
+        request = request_for(real, paper_preset(), int(rng.integers(2**31)))
+        return draw_hard_inpainting(backbone, request, n, rng)
+
+
+def _drawn_from_hard(
+    backbone: Backbone,
+    real: Table,
+    where: tuple[FloatArray, BoolArray],
+    n: int,
+    rng: np.random.Generator,
+) -> Candidates:
+    hardness, free = where
+    anchors = choose_anchors(hardness, n, 1.0, rng)
+    masks = draw_masks(free, HARD_EXPLORATION, n, rng)
+    rows = backbone.inpaint(real.take(anchors), masks, rng)
+    rows = replace(rows, unseen_fold=np.full(n, WHOLE, dtype=np.int64))
+    return Candidates(rows, masks, np.zeros(n, dtype=np.int64))
+
+
+# ---- TAP: a whole run of ours, as one method among others.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TAP:
+    """Add rows where they are shown to help; it may well be none."""
+
+    preset: str | Preset = "default"
+    """Settings of the run: ``default``, ``fast``, ``paper``, or a preset of one's own.
+    """
+
+    def __post_init__(self) -> None:
+        preset_named(self.preset)
+
+    @property
+    def name(self) -> str:
+        """The name it goes by in tables."""
+        return "TAP"
+
+    def make(
+        self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
+    ) -> Table:
+        """Return at most ``n`` rows that each know the real row they descend from.
+
+        The watch is told of the stages of a run: backbones, proposals, gates,
+        evaluator and referee.
+        """
+        return self.make_for_groups(train, n, rng, watch, None)
+
+    def make_for_groups(
+        self,
+        train: Table,
+        n: int,
+        rng: np.random.Generator,
+        watch: Stopwatch,
+        groups: IntArray | None,
+    ) -> Table:
+        """Return rows that were judged with every group on one side."""
+        seed = int(rng.integers(2**31))
+        preset = preset_named(self.preset)
+        request = request_for(numbered(train), preset, seed, groups)
+        if n == 0:
+            return train.empty()
+        lineages = lineages_of(request)
+        check_metric(request.metric, request.real, lineages)
+        with watch.running("backbones"):
+            stack = fit_stack(request, lineages)
+        scene = make_scene(request, lineages, stack, watch)
+        outcome = augment(scene, fresh_start(request), Limits(budget=n))
+        committed = outcome.progress.committed.rows
+        return named_as_in(train, committed.take(lineages.delivered(committed)))
+
+
+# ---- A run of the loop on rows that are a table already.
+
+
+PAPER_REGRESSION_EVALUATOR = "holdout"
+"""Who judges regression rows under the paper's protocol: the linear model of its
+appendix F.  With no in-context model for numbers at hand, "auto" is an ensemble, which
+is fitted ten times at every step: minutes for each table."""
+
+
+def request_for(
+    real: Table, preset: Preset, seed: int, groups: IntArray | None = None
+) -> Request:
+    """Return a run on some rows, as ``TabularAugmenter`` would ask for it.
+
+    Parameters
+    ----------
+    real : Table
+        Real rows, numbered from 0 in their order; see ``numbered``.
+    preset : Preset
+        Settings of the run.
+    seed : int
+        Whence all its chance comes; the folds are the same for every preset.
+    groups : array of shape (n_rows,), optional
+        Whom each row belongs to; by default, exact copies belong together.
+
+    Raises
+    ------
+    UserInputError
+        If the table has no target.
+    """
+    task = task_of(real)
+    name = preset.evaluators[task]
+    if preset.augment.commit.protocol == "paper" and task == "regression":
+        name = PAPER_REGRESSION_EVALUATOR
+    n_folds = preset.augment.utility.n_folds
+    return Request(
+        real=real,
+        preset=preset,
+        seed=seed,
+        evaluator=choose_judge(name, task, license_policy="open", n_jobs=1),
+        referee=choose_referee(
+            "auto", task, license_policy="open", n_jobs=1, n_folds=n_folds
+        ),
+        metric=choose_metric(None),
+        groups=copies_of(real, n_folds) if groups is None else groups,
+    )
+
+
+def numbered(train: Table) -> Table:
+    """Return the same rows, numbered from 0 as a user's are."""
+    return replace(train, origin=np.arange(len(train), dtype=np.int64))
+
+
+def named_as_in(train: Table, rows: Table) -> Table:
+    """Return descendants of ``numbered(train)`` as descendants of ``train``'s rows."""
+    known = rows.origin >= 0
+    origin = rows.origin.copy()
+    origin[known] = train.origin[rows.origin[known]]
+    return replace(rows, origin=origin)
+
+
+def without_identifiers(rows: Table) -> Table:
+    """Return the same rows with empty identifiers: a new row is nobody's."""
+    kinds = [column.kind for column in rows.schema.features]
+    named = np.array([kind is Kind.IDENTIFIER for kind in kinds], dtype=np.bool_)
+    regenerate = np.broadcast_to(named, rows.missing.shape)
+    return rows.redrawn(regenerate, rows.numeric, rows.categorical)
