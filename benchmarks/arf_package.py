@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 
 from tabtap.compare.predictors import mean_score, score_predictors
-from tabtap.compare.protocol import Repetition, repetition
-from tabtap.compare.sources import load_source
 from tabtap.rivals import method_named
 from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
+from tabtap.study.protocol import Repetition, repetition
+from tabtap.study.sources import load_source
 from tabtap.table import read_frame, write_frame
 
 BUDGET, SEED = 500, 3

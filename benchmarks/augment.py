@@ -24,10 +24,10 @@ from threadpoolctl import threadpool_limits
 from usefulness import Cell
 
 from tabtap.api import TabularAugmenter
-from tabtap.compare.protocol import repetitions
-from tabtap.compare.sources import load_source
 from tabtap.diffusion import fit_backbone
 from tabtap.rivals.ladder import draw_one_shot
+from tabtap.study.protocol import repetitions
+from tabtap.study.sources import load_source
 from tabtap.table import Table
 
 TABLES = ("MiceProtein", "mfeat-fourier")

@@ -22,12 +22,12 @@ from settings import add_config_option, config_overrides
 from summary import column_name, mean_and_error
 from threadpoolctl import threadpool_limits
 
-from tabtap.compare.sources import SOURCES
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import fit_backbone
 from tabtap.fidelity import copy_share, shape_error, trend_error
 from tabtap.rivals.simple import bootstrap, independent_columns
 from tabtap.rng import stream
+from tabtap.study.sources import SOURCES
 from tabtap.table import Table
 from tabtap.table.distance import DistanceScale
 

@@ -14,11 +14,10 @@ from pathlib import Path
 import pandas as pd
 from records import ROOT, stamp
 
-from tabtap.compare.catalogue_of_tables import tables_named
-from tabtap.compare.figures import FIGURES, save_figure
 from tabtap.compare.printing import TextTable, as_markdown
-from tabtap.compare.scores import gains, score_frame
 from tabtap.compare.store import Record, Store
+from tabtap.study.figures import FIGURES, save_figure
+from tabtap.study.tables import gains, score_frame, tables_named
 
 PAGE = ROOT / "docs" / "results" / "main-table.md"
 NOTES = PAGE.with_name("main-table_notes.md")

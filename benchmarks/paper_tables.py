@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tabtap.compare.sources import load_source
+from tabtap.study.sources import load_source
 from tabtap.table import Table, read_frame
 
 

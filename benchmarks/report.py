@@ -19,7 +19,7 @@ from fidelity import TABLES, fidelity_table
 from records import ROOT, read_records
 from summary import gain_table, score_table
 
-from tabtap.compare.sources import SOURCES
+from tabtap.study.sources import SOURCES
 
 Records = Sequence[Mapping[str, Any]]
 

@@ -26,7 +26,6 @@ from records import append_records, markdown_table, read_records, stamp
 from summary import mean_and_error
 from threadpoolctl import threadpool_limits
 
-from tabtap.compare.sources import SOURCES
 from tabtap.fidelity import shape_error, trend_error
 from tabtap.rivals.ctgan import Ctgan
 from tabtap.rivals.matrices import FlatColumns, FlatRows
@@ -34,6 +33,7 @@ from tabtap.rivals.simple import bootstrap, independent_columns
 from tabtap.rivals.tvae import Tvae
 from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
+from tabtap.study.sources import SOURCES
 from tabtap.table import Table
 
 SCRIPT = Path(__file__).with_name("ctgan_process.py")

@@ -33,8 +33,8 @@ from truth import Truth
 from usefulness import CONTROLS, Cell
 
 from tabtap.compare.predictors import mean_score
-from tabtap.compare.protocol import Repetition
-from tabtap.compare.sources import SOURCES
+from tabtap.study.protocol import Repetition
+from tabtap.study.sources import SOURCES
 from tabtap.table import Table
 
 BUDGET = 500

@@ -17,7 +17,6 @@ import numpy as np
 from usefulness import Cell
 
 from tabtap.api.run import Request, lineages_of
-from tabtap.compare.protocol import Repetition, repetitions
 from tabtap.config import PRESETS, DiffusionConfig, Preset
 from tabtap.diffusion import BackboneStack, load_stack
 
@@ -26,6 +25,7 @@ from tabtap.diffusion.backbone import _fit
 from tabtap.domain import Lineages
 from tabtap.domain.rows import WHOLE
 from tabtap.rivals.ladder import request_for
+from tabtap.study.protocol import Repetition, repetitions
 from tabtap.table import Table
 
 Settings = Mapping[str, Any]

@@ -19,7 +19,7 @@ from records import ROOT, read_records
 from study import METHODS, PARTS, finished
 from utility_page import utility_page
 
-from tabtap.compare.sources import SOURCES
+from tabtap.study.sources import SOURCES
 
 Record = dict[str, Any]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from records import markdown_table
 
-from tabtap.compare.sources import SOURCES
+from tabtap.study.sources import SOURCES
 
 Records = Sequence[Mapping[str, Any]]
 Place = tuple[str, int, int]

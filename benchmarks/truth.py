@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tabtap.compare.protocol import Repetition
 from tabtap.domain.judgement import table_sha256
 from tabtap.evaluate.evaluators import PanelEvaluator
 from tabtap.evaluate.metric import metric_of
+from tabtap.study.protocol import Repetition
 from tabtap.table import Table
 from tabtap.table.table import concat
 

@@ -15,13 +15,13 @@ from typing import Any
 from records import ROOT, stamp
 from sklearn import datasets
 
-from tabtap.compare.catalogue_of_tables import tables_named
 from tabtap.compare.printing import as_markdown
-from tabtap.compare.protocol import repetition
 from tabtap.compare.runner import Cluster, attempt, run_cells
 from tabtap.compare.store import Cell, Record, Store, Terms
 from tabtap.rivals import method_named
 from tabtap.stopwatch import Stopwatch
+from tabtap.study.protocol import repetition
+from tabtap.study.tables import tables_named
 from tabtap.table import Table, read_frame
 
 TABLES = {

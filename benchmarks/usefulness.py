@@ -28,13 +28,13 @@ from summary import column_name, summarise
 from threadpoolctl import threadpool_limits
 
 from tabtap.compare.predictors import mean_score
-from tabtap.compare.protocol import Repetition, repetitions
-from tabtap.compare.sources import SOURCES
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import Backbone, fit_backbone
 from tabtap.rivals.ladder import draw_one_shot
 from tabtap.rivals.simple import copies, jitter, smote
 from tabtap.rng import stream
+from tabtap.study.protocol import Repetition, repetitions
+from tabtap.study.sources import SOURCES
 from tabtap.table import Table
 
 N_ADDED = 500

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.compare.protocol import repetition
+from tabtap.study.protocol import repetition
 from tabtap.table import write_frame
 
 

@@ -2,8 +2,8 @@ import augment
 import pytest
 from augment import quickest, small_frame, speed_section, speed_table, timed_run
 
-from tabtap.compare.sources import SourceTable
 from tabtap.datasets import load_penguins
+from tabtap.study.sources import SourceTable
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import os
 import numpy as np
 import pytest
 
-from tabtap.compare.protocol import repetitions
-from tabtap.compare.sources import load_source
 from tabtap.diffusion import fit_backbone
+from tabtap.study.protocol import repetitions
+from tabtap.study.sources import load_source
 from tabtap.table import read_frame, write_frame
 
 FLAGS = ["Pastry", "Z_Scratch", "K_Scatch", "Stains", "Dirtiness", "Bumps"]

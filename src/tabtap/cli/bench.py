@@ -117,11 +117,11 @@ def run(
     A grid names datasets, n_real, splits, budget, seed and methods. It may be stopped
     at any moment, and several runners may share a store: the same command goes on.
     """
-    from tabtap.compare.grid import read_grid
     from tabtap.compare.runner import Cluster, run_cells
     from tabtap.compare.store import Store
-    from tabtap.compare.work import run_cell
     from tabtap.rivals import METHOD_NAMES
+    from tabtap.study.cell import run_cell
+    from tabtap.study.grid import read_grid
 
     screen = Screen.standard()
     cells = list(read_grid(grid, METHOD_NAMES).cells())
@@ -144,7 +144,7 @@ def run(
 
 def _check_tables(names: Iterable[str]) -> None:
     """Raise at once if a table is not to be had; later ones find it in the cache."""
-    from tabtap.compare.sources import load_source
+    from tabtap.study.sources import load_source
 
     for name in dict.fromkeys(names):
         load_source(name)
@@ -157,11 +157,11 @@ def status(
     debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
 ) -> int:
     """Show how many cells of GRID have records, method by method."""
-    from tabtap.compare.grid import read_grid
     from tabtap.compare.printing import TextTable, as_text
-    from tabtap.compare.scores import method_label
     from tabtap.compare.store import Store
     from tabtap.rivals import METHOD_NAMES
+    from tabtap.study.grid import read_grid
+    from tabtap.study.tables import method_label
 
     cells = list(read_grid(grid, METHOD_NAMES).cells())
     done = Store(store).keys()
@@ -195,8 +195,8 @@ def table(
     main and f1 are laid out like the paper's, with its own figure and the difference
     below ours; paper sums up the differences for each method.
     """
-    from tabtap.compare.catalogue_of_tables import tables_named
     from tabtap.compare.printing import FORMATS
+    from tabtap.study.tables import tables_named
 
     made = tables_named(name.value, _records(store))
     print("\n\n".join(FORMATS[written.value](one) for one in made))
@@ -219,8 +219,8 @@ def figure(
     debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
 ) -> int:
     """Draw what the store holds: gains of all methods, or scores by scarcity."""
-    from tabtap.compare.figures import FIGURES, save_figure
-    from tabtap.compare.scores import score_frame
+    from tabtap.study.figures import FIGURES, save_figure
+    from tabtap.study.tables import score_frame
 
     check_file("--out", out, force=force)
     save_figure(FIGURES[name.value](score_frame(_records(store))), out)
@@ -242,7 +242,7 @@ def export(
 ) -> int:
     """Write all scores as one CSV table, or all records as JSON lines."""
     from tabtap.archive import put_in_place
-    from tabtap.compare.scores import score_frame
+    from tabtap.study.tables import score_frame
 
     check_file("--out", out, force=force)
     records = _records(store)

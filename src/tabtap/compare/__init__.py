@@ -1,4 +1,4 @@
-"""Augmentation methods compared: predictors, controls, fidelity and source tables.
+"""Methods compared on one's own table, and the runner for such work and the study's.
 
 Needs the ``bench`` extra for the boosters and for SMOTE: ``pip install
 "tabtap[bench]"``.

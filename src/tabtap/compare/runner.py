@@ -191,7 +191,7 @@ def _check_begun(
     if len(last) == MOST_ATTEMPTS and all(stage == last[0] for stage in last):
         raise TapError(
             f"Workers ended {MOST_ATTEMPTS} times before they began a cell: {death} "
-            "Try one cell in this process: tabtap.compare.work.run_cell."
+            "Try one cell in this process: tabtap.study.cell.run_cell."
         ) from death
 
 

@@ -7,9 +7,9 @@ from urllib.error import URLError
 import pandas as pd
 import pytest
 
-from tabtap.compare import sources
-from tabtap.compare.sources import SOURCES, Source, data_folder, load_source
 from tabtap.errors import FileFormatError, UserInputError
+from tabtap.study import sources
+from tabtap.study.sources import SOURCES, Source, data_folder, load_source
 
 needs_folder = pytest.mark.skipif(
     data_folder() is None, reason="TABTAP_DATA names no folder with the paper's tables"

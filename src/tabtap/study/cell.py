@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from tabtap.compare.protocol import Repetition, repetition
 from tabtap.compare.runner import attempt, peak_bytes, reset_peak
-from tabtap.compare.sources import load_source
 from tabtap.compare.store import Cell
 from tabtap.result import installed_versions
 from tabtap.rivals import describe_method, method_named
 from tabtap.stopwatch import Stopwatch
+from tabtap.study.protocol import Repetition, repetition
+from tabtap.study.sources import load_source
 from tabtap.table import Table, read_frame
 from tabtap.table.schema import IntArray
 

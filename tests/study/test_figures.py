@@ -2,9 +2,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tabtap.compare.figures import FIGURES, save_figure
-from tabtap.compare.scores import score_frame
 from tabtap.errors import UserInputError
+from tabtap.study.figures import FIGURES, save_figure
+from tabtap.study.tables import score_frame
 
 
 @pytest.fixture

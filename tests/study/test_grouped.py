@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from tabtap.compare.grouped import grouped_split
 from tabtap.errors import UserInputError
+from tabtap.study.protocol import grouped_split
 
 
 @pytest.fixture

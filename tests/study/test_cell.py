@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tabtap.compare import work
 from tabtap.compare.store import Cell, Terms
 from tabtap.datasets import load_penguins
 from tabtap.errors import UserInputError
 from tabtap.stopwatch import Stopwatch
+from tabtap.study import cell as work
 from tabtap.table import read_frame
 
 TERMS = Terms(budget=40, seed=7, predictors=("LR", "KNN"))

@@ -2,12 +2,19 @@
 
 import pytest
 
-from tabtap.compare.cost_tables import cost_table, failure_table
-from tabtap.compare.paper_differences import difference_table
-from tabtap.compare.published import published
-from tabtap.compare.scores import gains, means, score_frame
-from tabtap.compare.tables import gain_table, predictor_tables, score_tables
-from tabtap.compare.wins import win_table
+from tabtap.study.sources import published
+from tabtap.study.tables import (
+    cost_table,
+    difference_table,
+    failure_table,
+    gain_table,
+    gains,
+    means,
+    predictor_tables,
+    score_frame,
+    score_tables,
+    win_table,
+)
 
 
 def record(method, split, scores, *, dataset="credit-g", n_real=20, **more):
@@ -102,8 +109,7 @@ def test_one_split_cannot_tell_chance():
 
 
 def test_every_figure_of_the_paper_has_a_table_here():
-    from tabtap.compare.published import _figures
-    from tabtap.compare.sources import SOURCES
+    from tabtap.study.sources import SOURCES, _figures
 
     assert len(_figures()) == 630
     assert {key[0] for key in _figures()} == set(SOURCES)

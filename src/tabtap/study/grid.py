@@ -17,15 +17,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tabtap.compare.protocol import VARIANTS
-from tabtap.compare.sources import SOURCES
 from tabtap.compare.store import Cell, Terms
 from tabtap.errors import UserInputError, bad_setting
+from tabtap.study.protocol import VARIANTS
+from tabtap.study.sources import SOURCES
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:  # pragma: no cover
     import tomli as tomllib
+
 
 _KEYS = ("budget", "datasets", "methods", "n_real", "predictors", "seed", "splits")
 _ALL_KEYS = (*_KEYS, "variant")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tabtap.compare.predictors import score_predictors
-from tabtap.compare.protocol import repetitions
+from tabtap.study.protocol import repetitions
 from tabtap.table.table import concat
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from tabtap.compare.grid import grid_of, read_grid
 from tabtap.compare.store import Cell, Terms
 from tabtap.errors import UserInputError
+from tabtap.study.grid import grid_of, read_grid
 
 SMALL = {"datasets": ["credit-g"], "n_real": [20], "methods": ["Real"]}
 

@@ -5,11 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from tabtap.compare.published import published
-from tabtap.compare.scores import means, score_frame
-from tabtap.compare.sources import SOURCES
 from tabtap.compare.store import Cell
-from tabtap.compare.work import run_cell
+from tabtap.study.cell import run_cell
+from tabtap.study.sources import SOURCES, published
+from tabtap.study.tables import means, score_frame
 
 N_SPLITS = 5
 

@@ -13,8 +13,8 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from tabtap.compare.scores import LARGER_IS_BETTER, gains, means
 from tabtap.errors import UserInputError
+from tabtap.study.tables import LARGER_IS_BETTER, gains, means
 
 _UNIT = {True: "points of accuracy", False: "% of RMSE"}
 _STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "tabtap"}
