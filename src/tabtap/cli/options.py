@@ -1,4 +1,4 @@
-"""The options that commands share, each with its words of help."""
+"""The options that commands share: their words of help, and what is meant by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a run is: what it has told so far, and how that is shown on a terminal.
+"""How far a run or a comparison is, and how that is shown on a terminal.
 
 On a terminal two lines are drawn over and over; elsewhere a few plain lines are
 written.  An observer sees values and cannot change the run.

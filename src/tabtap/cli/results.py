@@ -1,4 +1,4 @@
-"""``tabtap report``: a saved result as a page to look at."""
+"""``tabtap report``, ``verify`` and ``forget``: what is done with a saved result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read: on the error stream, wrapped to their terminal.
+"""What people read and how a command ends: the error stream, help, notes, signals.
 
 Standard output is for tables and JSON alone.  Text that comes from the user's files is
 never read as markup, and characters that steer terminals are taken out of it.

@@ -1,4 +1,4 @@
-"""Where the records of a comparison are kept: a folder, or any place fsspec knows.
+"""Cells of a comparison, and where their records are kept: a folder, or by fsspec.
 
 A record is one JSON file, written whole or not at all, and is never written again.  A
 claim says who works on a cell, and for the how-manieth time; it is void once its

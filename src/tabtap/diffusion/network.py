@@ -1,4 +1,4 @@
-"""The network that sees a noisy row and says what it was.
+"""The network that sees a noisy row and says what it was, and how much noise it sees.
 
 Numbers are preconditioned as in EDM (Karras et al. 2022), with unit data variance, so
 that the network works on inputs and outputs of unit size whatever the noise.  A kept

@@ -1,4 +1,4 @@
-"""Numbers on the scale the network sees, and back, inside the real range.
+"""Numbers on the scale the network sees, smoothed where rows are few, and back.
 
 Standard deviations are the default: with few rows a quantile map has nothing to
 interpolate between (DECISIONS.md).  The quantile-normal scale is TabDiff's.

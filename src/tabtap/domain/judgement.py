@@ -1,4 +1,4 @@
-"""What rows are estimated to be worth, and what was decided because of it."""
+"""What rows are estimated to be worth, the bound on it, and what was decided."""
 
 from __future__ import annotations
 

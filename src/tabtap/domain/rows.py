@@ -1,4 +1,4 @@
-"""Proposed rows, each with its redrawn cells and the step that asked for it."""
+"""Proposed rows with their redrawn cells, and the lineages that keep folds apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the policy sees, what it decides, and what it is told afterwards."""
+"""What the policy sees and decides, what gates are shown, what observers are told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates and steps as JSON and arrays, and back, bit for bit."""
+"""Certificates, steps, tables and candidates as JSON and arrays, and back, exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which evaluator to use: the best that is at hand and licensed, and why.
+"""Which evaluators there are by name, and the best at hand and licensed, and why.
 
 Nothing is fetched here.  What is absent is said, with the way to get it.
 """

@@ -1,4 +1,4 @@
-"""Any scikit-learn estimator as evaluator or referee."""
+"""Evaluators of scikit-learn estimators: single ones, the panel, the paper's two."""
 
 from __future__ import annotations
 

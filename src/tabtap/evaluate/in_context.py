@@ -1,4 +1,4 @@
-"""What packages with trained in-context networks have in common, asked one by one.
+"""In-context networks of other packages as evaluators: TabPFN v2 and later, TabICL.
 
 Such a package takes numbers, categories and holes as they are, and a context at a time.
 What it cannot be asked (a single class, a constant target, no column that varies) is

@@ -1,4 +1,4 @@
-"""The estimated gain of a few rows, asked of an evaluator at every step.
+"""What rows are worth: the utility asked at every step, and the referee of pools.
 
 Fold k is answered by the other folds, the committed rows of the lineage that may
 answer it, and the rows in question of that lineage.  All folds of all questions are

@@ -1,4 +1,4 @@
-"""Columns of text cells become columns of a frame: numbers, truths, times or text.
+"""Columns of text or typed cells become columns of a frame, and text cells again.
 
 A column is a number only if every cell is one; a code such as 007 stays a code.
 """

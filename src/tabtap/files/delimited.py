@@ -1,4 +1,4 @@
-"""Delimited text read: encoding, separator, records, and then the columns."""
+"""Delimited text read and continued: separator, records, broken lines, new rows."""
 
 from __future__ import annotations
 

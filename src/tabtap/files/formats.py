@@ -1,4 +1,4 @@
-"""What a file is once it is read: the frame, and what is needed to write it back."""
+"""Which format a file has, what it is once it is read, and what is to be written."""
 
 from __future__ import annotations
 

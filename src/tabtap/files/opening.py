@@ -1,4 +1,4 @@
-"""The bytes of a file or of standard input, after all that can be asked first."""
+"""The bytes and the text of a file or of standard input, asked first, then read."""
 
 from __future__ import annotations
 

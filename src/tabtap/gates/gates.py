@@ -1,4 +1,4 @@
-"""Admission: every gate asked about every candidate, and the refusals counted.
+"""The standard gates, and admission: each asked of every candidate, refusals counted.
 
 A refusal is counted under the first gate that refuses, so the counts add up to the
 candidates that were not admitted.

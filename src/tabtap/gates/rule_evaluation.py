@@ -1,4 +1,4 @@
-"""What a rule says of each row, found by walking its tree over whole columns.
+"""What a rule says of each row: columns as values, compared by walking its tree.
 
 Logic has three values.  A comparison with a hole is neither true nor false but not
 known, and only what is certainly false breaks a rule: a row breaks it if it would

@@ -1,4 +1,4 @@
-"""The text of a rule, read into a tree that holds nothing but what rules may say.
+"""The text of a rule, read into a tree of nothing but what rules may say, or an error.
 
 Python's parser does the reading and nothing is ever run: each node is held against a
 list of what is allowed.  Words that are not identifiers stand in backticks, and what

@@ -1,4 +1,4 @@
-"""The user's rules as a gate, and what the real rows have to say to them.
+"""The user's rules as a gate: the forms they come in, and what real rows say to them.
 
 A row breaks a rule only if it does so whatever stands in its holes; rules about holes
 say ``is missing``.  Rules see the values as the user does, after rounding.

@@ -1,4 +1,4 @@
-"""A policy that starts at its reference and learns which actions are desirable.
+"""The learned policy: its network, its losses, and the feedback that it learns from.
 
 A policy is a value: learning returns another one.  It carries its weights, what the
 optimiser remembers, and its latest lessons.

@@ -1,4 +1,4 @@
-"""Distributions over actions: how likely one is, how far apart two are.
+"""The reference policy, and distributions over actions: how likely, how far apart.
 
 An action has three independent parts (equation 44): a target, a template and a Gaussian
 exploration.  The density of exploration is taken before it is clamped to [0, 1]: a

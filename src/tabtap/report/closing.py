@@ -1,4 +1,4 @@
-"""All that is needed to make the run again: settings, seed, versions, judges, times."""
+"""The end of the page: all that is needed to make the run again, and the limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was added: how many rows of each class or target range, and why it stopped."""
+"""The course of a run: what was added, what gates refused, how the policy moved."""
 
 from __future__ import annotations
 

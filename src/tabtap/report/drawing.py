@@ -1,4 +1,4 @@
-"""Plots as SVG text that takes its colours and its font from the page.
+"""Plots as SVG text that takes its colours and its font from the page; plain charts.
 
 A figure is drawn with colours that only stand for those of the page, which has two
 themes.  Figures are narrow, and several are laid side by side by ``panels``: a wide one

@@ -1,4 +1,4 @@
-"""The evidence: what every check found, what its bar means, and how often bars hold."""
+"""The evidence: what every check found, and before and after by learner and class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section on how like the real rows the synthetic ones are, in figures.
+"""The sections on how like the real rows the synthetic ones are, and how near.
 
 Every figure stands beside that of real rows drawn again, with the same mix of targets:
 without a scale, nobody knows whether 0.1 is much.

@@ -1,4 +1,4 @@
-"""Numbers and names as people read them.
+"""Numbers, names and column values as people read them.
 
 A gain has two significant digits, a score as many decimals as its gain needs to be
 seen, and what is promised is rounded down: a page must not claim more than the check.

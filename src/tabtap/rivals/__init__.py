@@ -1,4 +1,4 @@
-"""The methods that are compared, each behind one interface."""
+"""The methods that are compared, each behind one interface, by name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""TabDiff: our diffusion with the label as one more column, rows drawn at large.
+"""Our own backbone as methods: TabDiff, the rungs below the loop, and TAP itself.
 
-Shi et al., "TabDiff: a mixed-type diffusion model for tabular data generation", ICLR
-2025.
+TabDiff, the label as one more column and rows drawn at large, is from Shi et al.,
+"TabDiff: a mixed-type diffusion model for tabular data generation", ICLR 2025.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A table as two plain matrices, numbers and codes, and back.
+"""A table as plain matrices, one-hot blocks and modes, as the rivals see it, and back.
 
 What the rivals' papers leave open is decided here, once.  A missing category is a level
 of its own.  A number that is sometimes missing stands at its column's mean, and a code

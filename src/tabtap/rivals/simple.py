@@ -1,4 +1,4 @@
-"""Methods that learn nothing: no rows, repeated rows, and rows between rows."""
+"""Methods that learn nothing: no rows, copies, jitter, and SMOTE."""
 
 from __future__ import annotations
 

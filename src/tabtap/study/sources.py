@@ -1,4 +1,4 @@
-"""The paper's seven tables by name, from a folder or from OpenML.
+"""The paper's seven tables by name, from a folder or OpenML, and its own figures.
 
 The folder named by the environment variable ``TABTAP_DATA`` holds parquet files and
 ``datasets.json``, which lists their sha256.  Without it the tables are fetched.

@@ -1,4 +1,4 @@
-"""Records of a comparison as one long frame, and what is computed from it."""
+"""The paper's tables from the records of a comparison: scores, wins, costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column as it was read: plain numpy values beside what was missing and how.
+"""A column between a frame and a table: plain values, their grid, and exact cells.
 
 Readers for pandas, Arrow and polars all end here, so that kinds are inferred and cells
 are made in one place for every container.

@@ -1,4 +1,4 @@
-"""A schema as JSON and back: everything but the values of identifiers."""
+"""A schema and its single values as JSON and back, without identifiers' values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are exact copies of each other, told from rows that are equal by chance.
+"""What in a table is suspect: copied rows, copies of the target, useful text.
 
 A copy on both sides of a split is an answer known beforehand.  But where there are few
 columns of few levels equal rows are natural, and are not one and the same thing.

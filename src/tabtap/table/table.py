@@ -1,4 +1,4 @@
-"""The table every stage works on: exact cells, holes, targets and origins.
+"""The table every stage works on: exact cells, holes, targets, origins, ancestors.
 
 ``cells`` hold each value without loss (64-bit integers and nanosecond times do not
 survive a float).  ``numeric`` and ``categorical`` are the views that models read;
