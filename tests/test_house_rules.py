@@ -63,3 +63,22 @@ def test_nothing_names_a_place_on_one_machine(path):
     found = re.findall(r"(?<![\w.])/(?:home|root|tmp|work|opt|Users)/\w+", text)
 
     assert found == []
+
+
+def test_the_map_on_the_page_is_the_import_graph_of_today():
+    page = house_map.PAGE.read_text(encoding="utf-8")
+    shown = page.partition(house_map.BEGIN)[2].partition(house_map.END)[0]
+
+    assert shown == house_map.the_map(), "Run: python docs/house_map.py"
+
+
+def test_modules_with_one_reader_are_named_as_places_to_look(record_property):
+    graph = house_map.import_graph()
+
+    alone = house_map.single_readers(graph)
+
+    # A command, a section of the page and a network rightly have one reader: this
+    # names the places, and fails only if the counting itself is wrong.
+    record_property("modules with one reader", sorted(alone))
+    assert all(alone[name] in graph for name in alone)
+    assert "tabtap.table.table" not in alone

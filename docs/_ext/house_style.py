@@ -1,26 +1,10 @@
-"""What our docstrings have for readers of the code is left out of the pages."""
+"""What signatures have for readers of the code is left out of the pages."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from sphinx.application import Sphinx
-
-
-def leave_out_neighbours(
-    app: Sphinx,  # noqa: ARG001
-    what: str,
-    name: str,  # noqa: ARG001
-    thing: Any,  # noqa: ANN401, ARG001
-    options: Any,  # noqa: ANN401, ARG001
-    lines: list[str],
-) -> None:
-    """Drop the paragraph of a module's header that says who reads whom."""
-    if what != "module":
-        return
-    paragraphs = "\n".join(lines).split("\n\n")
-    kept = [part for part in paragraphs if not part.startswith("Reads from:")]
-    lines[:] = "\n\n".join(kept).split("\n")
 
 
 def shorten_signature(  # noqa: PLR0913  Sphinx calls it so
@@ -40,6 +24,5 @@ def shorten_signature(  # noqa: PLR0913  Sphinx calls it so
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx."""
-    app.connect("autodoc-process-docstring", leave_out_neighbours)
     app.connect("autodoc-process-signature", shorten_signature)
     return {"parallel_read_safe": True}
