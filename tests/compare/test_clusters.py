@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -126,3 +127,20 @@ def test_so_many_local_workers_as_memory_and_cores_allow(
     assert Cluster().n_jobs == jobs
     assert Cluster(jobs=3).n_jobs == 3
     assert Cluster("dask").n_jobs == -1
+
+
+def test_a_warning_of_a_replaced_worker_does_not_end_the_thread_that_replaces_it():
+    raised = []
+
+    def manage():
+        try:
+            warnings.warn("A worker stopped while some jobs were given", stacklevel=1)
+        except UserWarning as error:
+            raised.append(error)
+
+    with Cluster("local", jobs=2).workers():
+        thread = threading.Thread(target=manage)
+        thread.start()
+        thread.join()
+
+    assert raised == []

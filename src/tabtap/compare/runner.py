@@ -15,6 +15,7 @@ import re
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -326,7 +327,11 @@ class Cluster:
         if self.backend == "local":
             # joblib does a single job in this process, which a cell might take along.
             jobs = max(2, self.n_jobs)
-            with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+            local = joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1)
+            with local, warnings.catch_warnings():
+                # Of a replaced worker loky warns in the thread that manages workers:
+                # where warnings are errors the thread would end, and the run never.
+                warnings.filterwarnings("ignore", "A worker stopped", UserWarning)
                 yield
         elif self.backend == "dask":
             distributed = _needed("distributed", "dask")
