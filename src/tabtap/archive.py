@@ -33,13 +33,31 @@ DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowE
 """What goes wrong where the content of a file is taken for what it is not."""
 
 
+Arrays = Mapping[str, NDArray[Any]]
+
+
 class Archive(NamedTuple):
     """What one file holds."""
 
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Arrays
 
     about: Mapping[str, Any]
     """Everything else, as plain dicts, lists, strings and numbers."""
+
+
+def named(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """Return arrays under a prefix."""
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def under(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """Return the arrays under a prefix, without it, in the order of their names."""
+    start = f"{prefix}."
+    return {
+        name.removeprefix(start): arrays[name]
+        for name in sorted(arrays)
+        if name.startswith(start)
+    }
 
 
 def write_archive(

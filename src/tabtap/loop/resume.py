@@ -16,20 +16,26 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tabtap.archive import DAMAGE, Archive, damaged, read_archive, write_archive
+from tabtap.archive import (
+    DAMAGE,
+    Archive,
+    Arrays,
+    damaged,
+    named,
+    read_archive,
+    under,
+    write_archive,
+)
 from tabtap.domain import RefereeScores, Standing
 from tabtap.domain.judgement import table_sha256
 from tabtap.domain.written import (
-    Arrays,
     candidates_from_arrays,
     candidates_to_arrays,
     certificate_from_json,
     certificate_to_json,
-    named,
     steps_from_saved,
     steps_to_arrays,
     steps_to_json,
-    under,
 )
 from tabtap.errors import FileFormatError, UserInputError
 from tabtap.loop.augment import Progress, Scene

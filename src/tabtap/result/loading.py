@@ -17,6 +17,7 @@ from tabtap.archive import (
     damaged,
     file_content,
     foreign,
+    under,
     unpack_archive,
 )
 from tabtap.domain.written import (
@@ -24,7 +25,6 @@ from tabtap.domain.written import (
     certificate_from_json,
     steps_from_saved,
     table_from_arrays,
-    under,
 )
 from tabtap.errors import FileFormatError, UserInputError
 from tabtap.loop import Stop
@@ -32,7 +32,6 @@ from tabtap.result.files import (
     EXACT,
     FORMAT_NAME,
     FORMAT_VERSION,
-    PAIRS,
     RunAbout,
     sha256,
     whole_schema_from_json,
@@ -40,6 +39,7 @@ from tabtap.result.files import (
 from tabtap.result.forgetting import check_codes
 from tabtap.result.frames import groups_from_json, index_from_json
 from tabtap.result.result import AugmentResult
+from tabtap.saved import from_json
 
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError,
             NotImplementedError, KeyError, OSError)  # fmt: skip
@@ -147,13 +147,6 @@ def _result(archive: Archive) -> AugmentResult:
 
 
 def _run(saved: dict[str, Any]) -> RunAbout:
-    return RunAbout(
-        **{
-            **saved,
-            **{name: dict(saved[name]) for name in PAIRS},
-            "settings": json.loads(saved["settings"]),
-            "groups": groups_from_json(saved["groups"]),
-            "rules": tuple(saved["rules"]),
-            "notes": tuple(saved["notes"]),
-        }
-    )
+    settings = json.loads(saved["settings"])
+    groups = groups_from_json(saved["groups"])
+    return from_json(RunAbout, {**saved, "settings": settings, "groups": groups})
