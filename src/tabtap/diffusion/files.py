@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tabtap.archive import (
-    DAMAGE,
     Archive,
     Arrays,
-    damaged,
     named,
     read_archive,
+    reading,
     under,
     write_archive,
 )
@@ -35,7 +34,6 @@ from tabtap.diffusion.encoding import (
 from tabtap.diffusion.network import Denoiser
 from tabtap.diffusion.scaling import Scaling
 from tabtap.diffusion.train import TrainingRecord
-from tabtap.errors import FileFormatError, UserInputError
 from tabtap.saved import arrays_of, from_json, to_json
 from tabtap.table.saved_schema import schema_from_json, schema_to_json
 from tabtap.table.schema import Schema
@@ -90,13 +88,8 @@ def read_stack(path: str | Path, device: torch.device) -> SavedStack:
         If the file is damaged, of another program, or of a newer version.
     """
     archive = read_archive(path, name=FORMAT_NAME, version=FORMAT_VERSION)
-    try:
+    with reading(path, "backbone"):
         return _stack(archive, device)
-    except FileFormatError as error:
-        raise damaged(path, str(error).rstrip(".")) from error
-    except (*DAMAGE, UserInputError) as error:
-        found = f"it holds what no backbone has ({type(error).__name__}: {error})"
-        raise damaged(path, found) from error
 
 
 def _stack(archive: Archive, device: torch.device) -> SavedStack:

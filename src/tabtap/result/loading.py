@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from tabtap.archive import (
-    DAMAGE,
     Archive,
     damaged,
     file_content,
     foreign,
+    reading,
     under,
     unpack_archive,
 )
@@ -26,7 +26,6 @@ from tabtap.domain.written import (
     steps_from_saved,
     table_from_arrays,
 )
-from tabtap.errors import FileFormatError, UserInputError
 from tabtap.loop import Stop
 from tabtap.result.files import (
     EXACT,
@@ -87,16 +86,11 @@ def load_result(path: str | Path) -> AugmentResult:
     archive = unpack_archive(
         members[EXACT], path, name=FORMAT_NAME, version=FORMAT_VERSION
     )
-    try:
+    with reading(path, "result"):
         for name, wanted in archive.about["readable"].items():
             if sha256(members[name]) != wanted:
                 raise ValueError(f"{name} is not what was saved")
         return _result(archive)
-    except FileFormatError as error:
-        raise damaged(path, str(error).rstrip(".")) from error
-    except (*DAMAGE, UserInputError) as error:
-        found = f"it holds what no result has ({type(error).__name__}: {error})"
-        raise damaged(path, found) from error
 
 
 def _members(path: Path) -> dict[str, bytes]:

@@ -58,7 +58,15 @@ def schema_from_json(saved: Mapping[str, Any]) -> Schema:
             f"The schema has format {version!r}, this tabtap reads {FORMAT}. "
             "Read it with the version that wrote it, or save it anew."
         )
-    return _guarded(lambda: _schema(saved))
+    try:
+        return _schema(saved)
+    except FileFormatError:
+        raise
+    except DAMAGE as error:
+        raise FileFormatError(
+            f"The schema is damaged ({type(error).__name__}: {error}). "
+            "Restore the file from a copy, or save it anew."
+        ) from error
 
 
 def _schema(saved: Mapping[str, Any]) -> Schema:
@@ -76,18 +84,6 @@ def _schema(saved: Mapping[str, Any]) -> Schema:
 def _whole(kind: type[_Value], saved: Mapping[str, Any]) -> _Value:
     """Return what was saved, and take no default for what is missing."""
     return from_json(kind, {name: saved[name] for name in get_type_hints(kind)})
-
-
-def _guarded(read: Callable[[], _Value]) -> _Value:
-    try:
-        return read()
-    except FileFormatError:
-        raise
-    except DAMAGE as error:
-        raise FileFormatError(
-            f"The schema is damaged ({type(error).__name__}: {error}). "
-            "Restore the file from a copy, or save it anew."
-        ) from error
 
 
 def _column_to_json(column: Column) -> dict[str, Any]:
