@@ -11,7 +11,8 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,13 +34,31 @@ DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowE
 """What goes wrong where the content of a file is taken for what it is not."""
 
 
+Arrays = Mapping[str, NDArray[Any]]
+
+
 class Archive(NamedTuple):
     """What one file holds."""
 
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Arrays
 
     about: Mapping[str, Any]
     """Everything else, as plain dicts, lists, strings and numbers."""
+
+
+def named(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """Return arrays under a prefix."""
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def under(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """Return the arrays under a prefix, without it, in the order of their names."""
+    start = f"{prefix}."
+    return {
+        name.removeprefix(start): arrays[name]
+        for name in sorted(arrays)
+        if name.startswith(start)
+    }
 
 
 def write_archive(
@@ -137,6 +156,18 @@ def unpack_archive(
 def damaged(path: str | Path, found: str) -> FileFormatError:
     """Return the error for a file of ours that is not what it was."""
     return FileFormatError(f"{str(path)!r} is damaged: {found}. {_WAY_OUT}")
+
+
+@contextmanager
+def reading(path: str | Path, what: str) -> Iterator[None]:
+    """Say of what goes wrong inside that the file is damaged and holds no ``what``."""
+    try:
+        yield
+    except FileFormatError as error:
+        raise damaged(path, str(error).rstrip(".")) from error
+    except DAMAGE as error:
+        found = f"it holds what no {what} has ({type(error).__name__}: {error})"
+        raise damaged(path, found) from error
 
 
 def foreign(path: str | Path, name: str) -> FileFormatError:

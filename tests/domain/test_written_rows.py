@@ -2,13 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tabtap.archive import under
 from tabtap.domain import Candidates
 from tabtap.domain.written import (
     candidates_from_arrays,
     candidates_to_arrays,
     table_from_arrays,
     table_to_arrays,
-    under,
 )
 from tabtap.table import read_frame
 

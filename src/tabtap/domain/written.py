@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabtap.domain.judgement import Bound, Certificate
+from tabtap.archive import Arrays, named, under
+from tabtap.domain.judgement import Certificate
 from tabtap.domain.rows import Candidates
-from tabtap.domain.steps import Action, Feedback, LearnerState, StepRecord, Template
+from tabtap.domain.steps import Action, LearnerState, StepRecord
+from tabtap.saved import from_json, to_json
 from tabtap.table.schema import Column, Schema
 from tabtap.table.table import Table
 
-_BOUNDS = ("over_incumbent", "over_real")
 _STATE = ("deficit", "uncertainty", "pass_rate", "available")
 
 
@@ -24,51 +25,19 @@ def certificate_to_json(certificate: Certificate) -> dict[str, Any]:
 
     Of the evidence only the names are in it; its arrays are to be saved beside it.
     """
-    plain = {f.name: getattr(certificate, f.name) for f in fields(Certificate)}
-    plain["evidence"] = list(certificate.evidence)
-    for name in _BOUNDS:
-        bound = plain[name]
-        plain[name] = bound and {
-            "gain": bound.gain, "margin": bound.margin, "confidence": bound.confidence
-        }  # fmt: skip
-    for name in ("learners_before", "learners_after"):
-        # As pairs, because JSON objects are sorted and learners have an order.
-        plain[name] = [[learner, score] for learner, score in plain[name].items()]
-    return plain
+    return to_json(certificate) | {"evidence": list(certificate.evidence)}
 
 
 def certificate_from_json(saved: Mapping[str, Any], evidence: Arrays) -> Certificate:
     """Return the certificate that was saved, with its evidence."""
-    restored: dict[str, Any] = {
-        name: saved[name] and Bound(**saved[name]) for name in _BOUNDS
-    }
-    for name in ("learners_before", "learners_after"):
-        restored[name] = dict(saved[name])
-    restored["evidence"] = {name: evidence[name] for name in saved["evidence"]}
-    return Certificate(**{**saved, **restored})
+    known = {name: evidence[name] for name in saved["evidence"]}
+    return from_json(Certificate, {**saved, "evidence": known})
 
 
 def steps_to_json(steps: Sequence[StepRecord]) -> list[dict[str, Any]]:
     """Return everything of the steps but the arrays of their states."""
-    return [
-        {
-            "step": record.step,
-            "window": record.window,
-            "target": record.action.target,
-            "template": record.action.template.value,
-            "exploration": record.action.exploration,
-            "raw_exploration": record.action.raw_exploration,
-            "n_proposed": record.n_proposed,
-            # As pairs, because JSON objects are sorted and gates have an order.
-            "refused": [[gate, count] for gate, count in record.refused.items()],
-            "n_admitted": record.n_admitted,
-            "gain": record.gain,
-            "advantage": record.advantage,
-            "feedback": record.feedback.value,
-            "novelty": record.state.novelty,
-        }
-        for record in steps
-    ]
+    plain = [to_json(record) for record in steps]
+    return [{**part.pop("state"), **part.pop("action"), **part} for part in plain]
 
 
 def steps_to_arrays(steps: Sequence[StepRecord]) -> dict[str, NDArray[Any]]:
@@ -89,58 +58,23 @@ def steps_from_saved(
         if saved and len(arrays[name]) != len(saved):
             raise ValueError(f"{len(arrays[name])} states for {len(saved)} steps")
     return tuple(
-        _step(part, {name: arrays[name][place] for name in _STATE})
+        _step({**part, **{name: arrays[name][place] for name in _STATE}})
         for place, part in enumerate(saved)
     )
 
 
-def _step(saved: Mapping[str, Any], state: Arrays) -> StepRecord:
-    return StepRecord(
-        step=saved["step"],
-        window=saved["window"],
-        state=LearnerState(
-            state["deficit"],
-            state["uncertainty"],
-            state["pass_rate"],
-            saved["novelty"],
-            state["available"],
-        ),
-        action=Action(
-            saved["target"],
-            Template(saved["template"]),
-            saved["exploration"],
-            saved["raw_exploration"],
-        ),
-        n_proposed=saved["n_proposed"],
-        refused=dict(saved["refused"]),
-        n_admitted=saved["n_admitted"],
-        gain=saved["gain"],
-        advantage=saved["advantage"],
-        feedback=Feedback(saved["feedback"]),
-    )
+def _step(parts: dict[str, Any]) -> StepRecord:
+    inner = {
+        name: {f.name: parts.pop(f.name) for f in fields(kind)}
+        for name, kind in (("state", LearnerState), ("action", Action))
+    }
+    return from_json(StepRecord, parts | inner)
 
 
 # ---- Tables and candidates as arrays, and back, bit for bit.
 
 
-Arrays = Mapping[str, NDArray[Any]]
-
 _ROWS = ("missing", "target", "origin", "unseen_fold")
-
-
-def named(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """Return arrays under a prefix."""
-    return {f"{prefix}.{name}": array for name, array in arrays.items()}
-
-
-def under(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """Return the arrays under a prefix, without it, in the order of their names."""
-    start = f"{prefix}."
-    return {
-        name.removeprefix(start): arrays[name]
-        for name in sorted(arrays)
-        if name.startswith(start)
-    }
 
 
 def table_to_arrays(table: Table) -> dict[str, NDArray[Any]]:

@@ -16,22 +16,27 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tabtap.archive import DAMAGE, Archive, damaged, read_archive, write_archive
+from tabtap.archive import (
+    Archive,
+    Arrays,
+    named,
+    read_archive,
+    reading,
+    under,
+    write_archive,
+)
 from tabtap.domain import RefereeScores, Standing
 from tabtap.domain.judgement import table_sha256
 from tabtap.domain.written import (
-    Arrays,
     candidates_from_arrays,
     candidates_to_arrays,
     certificate_from_json,
     certificate_to_json,
-    named,
     steps_from_saved,
     steps_to_arrays,
     steps_to_json,
-    under,
 )
-from tabtap.errors import FileFormatError, UserInputError
+from tabtap.errors import FileFormatError
 from tabtap.loop.augment import Progress, Scene
 from tabtap.stages import ActionPolicy, Critic, Sensor
 
@@ -133,14 +138,15 @@ def load_progress(
         If the file is damaged, of another program or version, or of another run.
     """
     archive = read_archive(path, name=FORMAT_NAME, version=FORMAT_VERSION)
-    try:
-        _check_run(path, archive.about["run"], _fingerprints(scene, others))
+    with reading(path, "run"):
+        other = _differing(archive.about["run"], _fingerprints(scene, others))
+    if other:
+        raise FileFormatError(
+            f"{str(path)!r} was saved by another run, with other {' and '.join(other)}."
+            " Go on with what it was saved with, or remove the file to begin anew."
+        )
+    with reading(path, "run"):
         return _progress(archive, scene, memory)
-    except FileFormatError:
-        raise
-    except (*DAMAGE, UserInputError) as error:
-        found = f"it holds what no run has ({type(error).__name__}: {error})"
-        raise damaged(path, found) from error
 
 
 def _progress(archive: Archive, scene: Scene, memory: Memory) -> Progress:
@@ -204,16 +210,9 @@ def _fingerprints(scene: Scene, others: Mapping[str, str] | None) -> dict[str, s
     }
 
 
-def _check_run(
-    path: str | Path, saved: Mapping[str, str], wanted: Mapping[str, str]
-) -> None:
+def _differing(saved: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
     names = dict.fromkeys([*wanted, *saved])
-    other = [name for name in names if saved.get(name) != wanted.get(name)]
-    if other:
-        raise FileFormatError(
-            f"{str(path)!r} was saved by another run, with other {' and '.join(other)}."
-            " Go on with what it was saved with, or remove the file to begin anew."
-        )
+    return [name for name in names if saved.get(name) != wanted.get(name)]
 
 
 def _sha256(text: str) -> str:

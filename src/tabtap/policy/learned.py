@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tabtap.archive import Arrays, named, under
 from tabtap.config import PolicyConfig
 from tabtap.domain import TEMPLATES, Action, Experience, Feedback, LearnerState
 from tabtap.errors import UserInputError
@@ -101,13 +102,12 @@ class LearnedPolicy:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return arrays from which ``from_arrays`` makes the same policy."""
-        lessons = experience_arrays(self.lessons)
         return {
             "weights": self.weights.numpy().copy(),
             "adam.first": self.adam.first.numpy().copy(),
             "adam.second": self.adam.second.numpy().copy(),
             "counters": np.array([self.adam.n_updates, self.seed], dtype=np.int64),
-            **{f"lessons.{name}": array for name, array in lessons.items()},
+            **named("lessons", experience_arrays(self.lessons)),
         }
 
     @classmethod
@@ -130,10 +130,7 @@ class LearnedPolicy:
             for name in ("weights", "adam.first", "adam.second")
         ]
         n_updates, seed = (int(count) for count in arrays["counters"])
-        start = "lessons."
-        lessons = experience_of(
-            {n[len(start) :]: a for n, a in arrays.items() if n.startswith(start)}
-        )
+        lessons = experience_of(under("lessons", arrays))
         adam = AdamState(tensors[1], tensors[2], n_updates)
         return cls(reference, tensors[0], adam, seed, lessons)
 
@@ -202,9 +199,6 @@ def _network(reference: ReferencePolicy) -> PolicyNetwork:
 # ---- Labelled actions that a policy learns from, as arrays.
 
 
-Arrays = Mapping[str, NDArray[Any]]
-
-
 def labelled(experience: Sequence[Experience]) -> tuple[Experience, ...]:
     """Return what has feedback; the rest is too small to learn from."""
     return tuple(e for e in experience if e.feedback is not Feedback.NONE)
@@ -219,16 +213,15 @@ def experience_arrays(experience: Sequence[Experience]) -> dict[str, NDArray[Any
     """Return arrays from which ``experience_of`` makes the same experiences."""
     if not experience:
         return {}
-    states = [e.state for e in experience]
     actions = [e.action for e in experience]
     numbers = [[a.exploration, a.raw_exploration] for a in actions]
     codes = [[a.target, TEMPLATES.index(a.template)] for a in actions]
+    states = {
+        field.name: np.stack([getattr(e.state, field.name) for e in experience])
+        for field in fields(LearnerState)
+    }
     return {
-        "deficit": np.stack([state.deficit for state in states]),
-        "uncertainty": np.stack([state.uncertainty for state in states]),
-        "pass_rate": np.stack([state.pass_rate for state in states]),
-        "novelty": np.array([state.novelty for state in states]),
-        "available": np.stack([state.available for state in states]),
+        **states,
         "exploration": np.array(numbers),
         "action": np.array(codes, dtype=np.int64),
         "feedback": np.array([int(e.feedback) for e in experience], dtype=np.int64),
@@ -241,13 +234,8 @@ def experience_of(arrays: Arrays) -> tuple[Experience, ...]:
 
 
 def _one(arrays: Arrays, row: int) -> Experience:
-    state = LearnerState(
-        deficit=arrays["deficit"][row],
-        uncertainty=arrays["uncertainty"][row],
-        pass_rate=arrays["pass_rate"][row],
-        novelty=float(arrays["novelty"][row]),
-        available=arrays["available"][row],
-    )
+    parts: dict[str, Any] = {f.name: arrays[f.name][row] for f in fields(LearnerState)}
+    state = LearnerState(**{**parts, "novelty": float(parts["novelty"])})
     target, template = (int(code) for code in arrays["action"][row])
     clamped, raw = (float(value) for value in arrays["exploration"][row])
     action = Action(target, TEMPLATES[template], clamped, raw)

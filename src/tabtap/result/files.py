@@ -8,7 +8,7 @@ import math
 import platform
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from importlib import metadata
 from io import BytesIO
@@ -19,17 +19,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tabtap.archive import Archive, pack_archive, put_in_place
+from tabtap.archive import Archive, named, pack_archive, put_in_place
 from tabtap.domain import Certificate
 from tabtap.domain.written import (
     candidates_to_arrays,
     certificate_to_json,
-    named,
     steps_to_arrays,
     steps_to_json,
     table_to_arrays,
 )
 from tabtap.result.frames import groups_to_json, index_to_json, label_array
+from tabtap.saved import to_json
 from tabtap.table.saved_schema import (
     level_from_json,
     level_to_json,
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 FORMAT_NAME = "tabtap-result"
 FORMAT_VERSION = 1
 """Raised whenever an older reader would misread what is written."""
-
-PAIRS = ("versions", "seconds", "licences")
-"""What is known of a run by name, saved as pairs."""
 
 EXACT = "result.safetensors"
 """The one member that is read back; the others are for people."""
@@ -83,12 +80,9 @@ def _arrays(result: AugmentResult) -> dict[str, NDArray[Any]]:
 
 
 def _about(result: AugmentResult) -> dict[str, Any]:
-    run = {f.name: getattr(result.about, f.name) for f in fields(RunAbout)}
-    # An archive sorts its JSON; stages and settings have an order worth keeping.
-    run["settings"] = json.dumps(run["settings"])
-    for name in PAIRS:
-        run[name] = [[key, value] for key, value in run[name].items()]
-    run |= {"rules": list(run["rules"]), "notes": list(run["notes"])}
+    run = to_json(result.about)
+    # An archive sorts its JSON; settings have an order worth keeping.
+    run["settings"] = json.dumps(result.about.settings)
     run["groups"] = groups_to_json(result.about.groups)
     return {
         "run": run,

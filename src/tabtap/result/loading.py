@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from tabtap.archive import (
-    DAMAGE,
     Archive,
     damaged,
     file_content,
     foreign,
+    reading,
+    under,
     unpack_archive,
 )
 from tabtap.domain.written import (
@@ -24,15 +25,12 @@ from tabtap.domain.written import (
     certificate_from_json,
     steps_from_saved,
     table_from_arrays,
-    under,
 )
-from tabtap.errors import FileFormatError, UserInputError
 from tabtap.loop import Stop
 from tabtap.result.files import (
     EXACT,
     FORMAT_NAME,
     FORMAT_VERSION,
-    PAIRS,
     RunAbout,
     sha256,
     whole_schema_from_json,
@@ -40,6 +38,7 @@ from tabtap.result.files import (
 from tabtap.result.forgetting import check_codes
 from tabtap.result.frames import groups_from_json, index_from_json
 from tabtap.result.result import AugmentResult
+from tabtap.saved import from_json
 
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError,
             NotImplementedError, KeyError, OSError)  # fmt: skip
@@ -87,16 +86,11 @@ def load_result(path: str | Path) -> AugmentResult:
     archive = unpack_archive(
         members[EXACT], path, name=FORMAT_NAME, version=FORMAT_VERSION
     )
-    try:
+    with reading(path, "result"):
         for name, wanted in archive.about["readable"].items():
             if sha256(members[name]) != wanted:
                 raise ValueError(f"{name} is not what was saved")
         return _result(archive)
-    except FileFormatError as error:
-        raise damaged(path, str(error).rstrip(".")) from error
-    except (*DAMAGE, UserInputError) as error:
-        found = f"it holds what no result has ({type(error).__name__}: {error})"
-        raise damaged(path, found) from error
 
 
 def _members(path: Path) -> dict[str, bytes]:
@@ -147,13 +141,6 @@ def _result(archive: Archive) -> AugmentResult:
 
 
 def _run(saved: dict[str, Any]) -> RunAbout:
-    return RunAbout(
-        **{
-            **saved,
-            **{name: dict(saved[name]) for name in PAIRS},
-            "settings": json.loads(saved["settings"]),
-            "groups": groups_from_json(saved["groups"]),
-            "rules": tuple(saved["rules"]),
-            "notes": tuple(saved["notes"]),
-        }
-    )
+    settings = json.loads(saved["settings"])
+    groups = groups_from_json(saved["groups"])
+    return from_json(RunAbout, {**saved, "settings": settings, "groups": groups})

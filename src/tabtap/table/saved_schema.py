@@ -5,31 +5,22 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 import pandas as pd
 
+from tabtap.archive import DAMAGE
 from tabtap.errors import FileFormatError, UserInputError
-from tabtap.table.schema import (
-    Column,
-    Container,
-    FrameForm,
-    Kind,
-    Marker,
-    Schema,
-    Target,
-    Task,
-    family,
-)
+from tabtap.saved import from_json, to_json
+from tabtap.table.schema import Column, FrameForm, Kind, Schema, Target, family
 
 FORMAT = 1
 """Raised whenever an older reader would misread what is written."""
 
 _Value = TypeVar("_Value")
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 def schema_to_json(schema: Schema) -> dict[str, Any]:
@@ -43,15 +34,13 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
     UserInputError
         If a level is of a type that JSON cannot give back exactly.
     """
-    target = schema.target
+    target, form = schema.target, schema.form
     return {
         "format": FORMAT,
         "features": [_column_to_json(column) for column in schema.features],
-        "target": None if target is None else _target_to_json(target),
-        "form": {
-            field.name: level_to_json(getattr(schema.form, field.name))
-            for field in fields(FrameForm)
-        },
+        "target": target
+        and {**to_json(target), "column": _column_to_json(target.column)},
+        "form": {**to_json(form), "columns_name": level_to_json(form.columns_name)},
     }
 
 
@@ -69,75 +58,65 @@ def schema_from_json(saved: Mapping[str, Any]) -> Schema:
             f"The schema has format {version!r}, this tabtap reads {FORMAT}. "
             "Read it with the version that wrote it, or save it anew."
         )
-    return _guarded(lambda: _schema(saved))
-
-
-def _schema(saved: Mapping[str, Any]) -> Schema:
-    target = saved["target"]
-    return Schema(
-        features=tuple(_column(column) for column in saved["features"]),
-        target=None if target is None else _target(target),
-        form=_form(saved["form"]),
-    )
-
-
-def _guarded(read: Callable[[], _Value]) -> _Value:
     try:
-        return read()
+        return _schema(saved)
     except FileFormatError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise FileFormatError(
             f"The schema is damaged ({type(error).__name__}: {error}). "
             "Restore the file from a copy, or save it anew."
         ) from error
 
 
+def _schema(saved: Mapping[str, Any]) -> Schema:
+    target, form = saved["target"], saved["form"]
+    if target is not None:
+        target = _whole(Target, {**target, "column": _column(target["column"])})
+    columns_name = level_from_json(form["columns_name"])
+    return Schema(
+        features=tuple(_column(column) for column in saved["features"]),
+        target=target,
+        form=_whole(FrameForm, {**form, "columns_name": columns_name}),
+    )
+
+
+def _whole(kind: type[_Value], saved: Mapping[str, Any]) -> _Value:
+    """Return what was saved, and take no default for what is missing."""
+    return from_json(kind, {name: saved[name] for name in get_type_hints(kind)})
+
+
 def _column_to_json(column: Column) -> dict[str, Any]:
-    hidden = column.kind is Kind.IDENTIFIER
-    return {
+    if column.kind is Kind.IDENTIFIER:
+        column = replace(column, levels=(), categories=())
+    return to_json(column) | {
         "name": level_to_json(column.name),
-        "kind": column.kind.value,
-        "dtype": column.dtype,
-        "ordered": column.ordered,
-        "levels": [] if hidden else [level_to_json(v) for v in column.levels],
-        "categories": [] if hidden else [level_to_json(v) for v in column.categories],
-        "markers": list(column.markers),
-        "decimals": column.decimals,
+        "levels": [level_to_json(level) for level in column.levels],
+        "categories": [level_to_json(level) for level in column.categories],
         # As text: many JSON readers keep only 53 bits of an integer.
         "base": str(column.base),
         "step": str(column.step),
-        "wall_clock": column.wall_clock,
-    }
-
-
-def _target_to_json(target: Target) -> dict[str, Any]:
-    return {
-        "column": _column_to_json(target.column),
-        "task": target.task,
-        "position": target.position,
-        "edges": list(target.edges),
     }
 
 
 def _column(saved: Mapping[str, Any]) -> Column:
-    column = Column(
-        name=level_from_json(saved["name"]),
-        kind=Kind(saved["kind"]),
-        dtype=_typed(saved["dtype"], str),
-        ordered=_typed(saved["ordered"], bool),
-        levels=_levels(saved["levels"]),
-        categories=_levels(saved["categories"]),
-        markers=tuple(_one_of(m, get_args(Marker)) for m in saved["markers"]),
-        decimals=saved["decimals"]
-        if saved["decimals"] is None
-        else _typed(saved["decimals"], int),
-        base=int(_typed(saved["base"], str)),
-        step=int(_typed(saved["step"], str)),
-        wall_clock=_typed(saved["wall_clock"], bool),
-    )
+    restored = {
+        "name": level_from_json(saved["name"]),
+        "levels": _levels(saved["levels"]),
+        "categories": _levels(saved["categories"]),
+        # With a base given, ``int`` takes text only.
+        "base": int(saved["base"], 10),
+        "step": int(saved["step"], 10),
+    }
+    column = _whole(Column, {**saved, **restored})
     _check(column)
     return column
+
+
+def _levels(saved: Any) -> list[Any]:  # noqa: ANN401
+    if not isinstance(saved, list):
+        raise TypeError(f"{saved!r} is not a list")
+    return [level_from_json(level) for level in saved]
 
 
 def _check(column: Column) -> None:
@@ -149,40 +128,6 @@ def _check(column: Column) -> None:
     known = set(column.categories)
     if family(column.dtype) == "category" and not known.issuperset(column.levels):
         raise ValueError(f"levels of column {column.name!r} are not its categories")
-
-
-def _target(saved: Mapping[str, Any]) -> Target:
-    return Target(
-        column=_column(saved["column"]),
-        task=_one_of(saved["task"], get_args(Task)),
-        position=_typed(saved["position"], int),
-        edges=tuple(_typed(edge, float) for edge in saved["edges"]),
-    )
-
-
-def _form(saved: Mapping[str, Any]) -> FrameForm:
-    values = {
-        field.name: level_from_json(saved[field.name]) for field in fields(FrameForm)
-    }
-    _one_of(values["container"], get_args(Container))
-    _one_of(values["target_container"], (*get_args(Container), None))
-    return FrameForm(**values)
-
-
-def _levels(saved: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    return tuple(level_from_json(level) for level in _typed(saved, list))
-
-
-def _typed(value: Any, kind: type[_Value]) -> _Value:  # noqa: ANN401
-    if type(value) is not kind:
-        raise TypeError(f"{value!r} is not a {kind.__name__}")
-    return value
-
-
-def _one_of(value: Any, accepted: tuple[Any, ...]) -> Any:  # noqa: ANN401
-    if value not in accepted:
-        raise ValueError(f"{value!r} is not one of {accepted}")
-    return value
 
 
 # ---- Single values as JSON and back, with their exact type.
