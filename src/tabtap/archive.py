@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -192,8 +193,17 @@ def _header(content: bytes, path: str | Path, name: str) -> Mapping[str, Any]:
     return dict(header)
 
 
-def put_in_place(content: bytes, path: str | Path) -> None:
+def put_in_place(content: bytes, path: str | Path, *, keep_mode: bool = False) -> None:
     """Write a file beside the old one, and then put it in its place.
+
+    Parameters
+    ----------
+    content : bytes
+        All of the file.
+    path : str or Path
+        Its place.
+    keep_mode : bool, default=False
+        Whether who may read and write the old file may do so with the new one.
 
     Raises
     ------
@@ -213,6 +223,8 @@ def put_in_place(content: bytes, path: str | Path) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        if keep_mode and path.exists():
+            shutil.copymode(path, unfinished)
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)

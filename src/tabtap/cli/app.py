@@ -10,13 +10,7 @@ import typer
 
 from tabtap import __version__
 from tabtap.cli import augment, bench, check, compare, demo, inspect, results, weights
-from tabtap.cli.terminal import (
-    HelpfulCommand,
-    HelpfulGroup,
-    explain,
-    flowing,
-    passing_on,
-)
+from tabtap.cli.terminal import HelpfulGroup, add_command, explain
 
 _EPILOG = """Examples:
 $ tabtap demo
@@ -72,9 +66,7 @@ _COMMANDS: tuple[tuple[str, str, Callable[..., int]], ...] = (
     ("demo", demo.EPILOG, demo.demo),
 )
 for _name, _examples, _command in _COMMANDS:
-    app.command(_name, epilog=_examples, help=flowing(_command), cls=HelpfulCommand)(
-        passing_on(_command)
-    )
+    add_command(app, _name, _command, epilog=_examples)
 app.add_typer(weights.app, name="weights")
 app.add_typer(bench.app, name="bench")
 

@@ -11,19 +11,29 @@ import time
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tabtap.cli import options as opt
 from tabtap.cli.options import (
+    Budget,
+    Debug,
+    Preset,
+    PresetName,
+    ReportFile,
+    Seed,
     beside,
     budget_of,
     check_apart,
     check_file,
+    judge_option,
     learner_of,
     mixture_of,
+    run_option,
     seconds_of,
+    take_options,
+    written_option,
 )
 from tabtap.cli.progress import Progress
 from tabtap.cli.reading import Reading, TableOptions, need_target, read, show_understood
@@ -56,123 +66,160 @@ Exit codes: 0 augmented, 3 no gain (the output equals the input), 2 bad input, \
 130 interrupted, 1 a mistake in tabtap."""
 
 
-def augment(  # noqa: PLR0913  one option for each thing that can be said
-    train: opt.Train,
-    *,
-    target: opt.Target = None,
-    out: opt.Out = None,
-    report: opt.ReportFile = None,
-    save: opt.SaveFile = None,
-    mark: opt.Mark = None,
-    force: opt.Force = False,
-    as_json: opt.AsJson = False,
-    quiet: opt.Quiet = False,
-    budget: opt.Budget = "500",
-    preset: opt.PresetChoice = opt.PresetName.DEFAULT,
-    mixture: opt.Mixture = "real",
-    time_budget: opt.TimeBudget = None,
-    seed: opt.Seed = 0,
-    resume: opt.Resume = False,
-    device: opt.Device = "auto",
-    jobs: opt.Jobs = 1,
-    debug: opt.Debug = False,
-    schema: opt.SchemaFile = None,
-    kind: opt.Kinds = None,
-    ignore: opt.Ignored = None,
-    groups: opt.Groups = None,
-    task: opt.Task = opt.TaskName.AUTO,
-    sheet: opt.Sheet = None,
-    format_name: opt.Format = None,
-    rules: opt.Rules = None,
-    referee: opt.Referee = "auto",
-    scoring: opt.Scoring = None,
-    confidence: opt.Confidence = None,
-    evaluator: opt.Evaluator = "auto",
-    license_policy: opt.LicensePolicy = opt.LicenseName.OPEN,
-) -> int:
+class LicenseName(str, Enum):
+    """Which weights may be chosen without being named."""
+
+    OPEN = "open"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(TableOptions):
+    """Everything that ``tabtap augment`` was told."""
+
+    out: Annotated[
+        str | None,
+        written_option(
+            "--out -o FILE",
+            "The table with its new rows. Default: TRAIN with .augmented before its "
+            "extension; standard output if TRAIN is -.",
+        ),
+    ] = None
+    report: ReportFile = None
+    save: Annotated[
+        Path | None,
+        written_option(
+            "--save FILE", "Everything in one file, for report, verify and forget."
+        ),
+    ] = None
+    mark: Annotated[
+        str | None,
+        written_option(
+            "--mark COL",
+            "Add a column of this name: 0 in real rows, 1 in new ones.",
+        ),
+    ] = None
+    force: Annotated[
+        bool,
+        written_option("--force", "Overwrite files that exist; never TRAIN itself."),
+    ] = False
+    as_json: Annotated[
+        bool,
+        written_option(
+            "--json", "Write the answer to standard output as one JSON object."
+        ),
+    ] = False
+    quiet: Annotated[bool, written_option("--quiet -q", "Say nothing but errors.")] = (
+        False
+    )
+    budget: Budget = "500"
+    preset: Preset = PresetName.DEFAULT
+    mixture: Annotated[
+        str,
+        run_option(
+            "--mixture SHARES",
+            "Which classes new rows are of: real (as in TRAIN), balanced, or "
+            "'yes=0.7,no=0.3'.",
+            show_default=False,
+        ),
+    ] = "real"
+    time_budget: Annotated[
+        str | None,
+        run_option(
+            "--time-budget TIME", "End after 90s, 5m or 1h30m with what there is."
+        ),
+    ] = None
+    seed: Seed = 0
+    resume: Annotated[
+        bool,
+        run_option(
+            "--resume", "Go on with a run of the same settings that was interrupted."
+        ),
+    ] = False
+    device: Annotated[
+        str,
+        run_option(
+            "--device NAME",
+            "auto, cpu, cuda or mps: where generators run.",
+            show_default=False,
+        ),
+    ] = "auto"
+    jobs: Annotated[
+        int,
+        run_option(
+            "--jobs -j N",
+            "Processes for learners that are fitted, 1 by default; -1: all cores.",
+            show_default=False,
+        ),
+    ] = 1
+    debug: Debug = False
+    rules: Annotated[
+        Path | None,
+        judge_option("--rules FILE", "A TOML file of what every new row must obey."),
+    ] = None
+    referee: Annotated[
+        str,
+        judge_option(
+            "--referee NAME",
+            "The learner you will train: lightgbm, xgboost, forest, linear, "
+            "neighbors, boosting, or module:object. auto asks a panel of four.",
+            show_default=False,
+        ),
+    ] = "auto"
+    scoring: Annotated[
+        str | None,
+        judge_option(
+            "--scoring NAME",
+            "The yardstick: any scorer of scikit-learn, such as roc_auc.",
+        ),
+    ] = None
+    confidence: Annotated[
+        float | None,
+        judge_option(
+            "--confidence SHARE",
+            "How sure a gain must be, between 0 and 1, for the run as a whole; 0.8 by "
+            "default. Attempts share it, so each is held to more: 90 %, 96.7 %, ...",
+        ),
+    ] = None
+    evaluator: Annotated[
+        str,
+        judge_option(
+            "--evaluator NAME",
+            "Who steers single steps; auto is a linear model.",
+            show_default=False,
+        ),
+    ] = "auto"
+    license_policy: Annotated[
+        LicenseName,
+        judge_option(
+            "--license-policy NAME",
+            "open, or any: whether auto may use weights not free for every use.",
+            show_default=False,
+        ),
+    ] = LicenseName.OPEN
+    again: str | None = None
+    """The command that goes on with the run, where it is not the user's own."""
+
+    @property
+    def table_place(self) -> str:
+        """Where the table goes: a file, or ``-`` for standard output."""
+        if self.out is not None:
+            return self.out
+        return "-" if self.train == "-" else beside(self.train, "augmented")
+
+
+# ---- One augmentation from file to file: checked first, then run, then written.
+
+
+@take_options(Job)
+def augment(job: Job) -> int:
     """Add rows to TRAIN, but only those that are shown to help.
 
     Every pool of new rows is put to the test on real rows that neither its generator
     nor the learner has seen. What fails is thrown away, and if nothing passes, TRAIN
     comes back as it was. Your rows come first and unchanged, then the new ones.
     """
-    table = TableOptions(
-        train=train,
-        target=target,
-        schema=schema,
-        kinds=tuple(kind or ()),
-        ignored=tuple(ignore or ()),
-        groups=groups,
-        task=task.value,
-        sheet=sheet,
-        format=format_name,
-    )
-    return run_job(
-        Job(
-            table=table,
-            out=default_out(train) if out is None else out,
-            report=report,
-            save=save,
-            mark=mark,
-            force=force,
-            as_json=as_json,
-            quiet=quiet,
-            budget=budget,
-            preset=preset.value,
-            mixture=mixture,
-            time_budget=time_budget,
-            seed=seed,
-            resume=resume,
-            rules=rules,
-            referee=referee,
-            evaluator=evaluator,
-            scoring=scoring,
-            confidence=confidence,
-            license_policy=license_policy.value,
-            device=device,
-            jobs=jobs,
-            debug=debug,
-        )
-    )
-
-
-# ---- One augmentation from file to file: checked first, then run, then written.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """Everything that ``tabtap augment`` was told."""
-
-    table: TableOptions
-    out: str
-    report: Path | None = None
-    save: Path | None = None
-    mark: str | None = None
-    force: bool = False
-    as_json: bool = False
-    quiet: bool = False
-    budget: str = "500"
-    preset: str = "default"
-    mixture: str = "real"
-    time_budget: str | None = None
-    seed: int = 0
-    resume: bool = False
-    rules: Path | None = None
-    referee: str = "auto"
-    evaluator: str = "auto"
-    scoring: str | None = None
-    confidence: float | None = None
-    license_policy: str = "open"
-    device: str = "auto"
-    jobs: int = 1
-    debug: bool = False
-    again: str | None = None
-    """The command that goes on with the run, where it is not the user's own."""
-
-
-def default_out(train: str) -> str:
-    """Return where the table goes unless the user says otherwise."""
-    return "-" if train == "-" else beside(train, "augmented")
+    return run_job(job)
 
 
 def run_job(job: Job) -> int:
@@ -181,14 +228,14 @@ def run_job(job: Job) -> int:
     screen = Screen.standard(quiet=job.quiet)
     _check_places(job)
     settings = _settings(job)
-    reading = read(job.table)
+    reading = read(job)
     _check_table_place(job, reading)
     target = need_target(reading)
     table = reading.table()
     levels = () if table.schema.target is None else table.schema.target.column.levels
     settings |= _settings_of(job, reading, levels)
     show_understood(screen, reading, table)
-    folder = run_folder(job.out, table)
+    folder = run_folder(job.table_place, table)
     with told_warnings(screen, everything=job.debug) as told, taken(folder):
         _make_ready(job, folder, screen)
         try:
@@ -209,24 +256,26 @@ def run_job(job: Job) -> int:
 
 
 def _check_places(job: Job) -> None:
-    if job.as_json and job.out == "-":
+    if job.as_json and job.table_place == "-":
         raise UserInputError(
             "--json and the table cannot both go to standard output. Pass --out FILE "
             "for the table."
         )
     others = {"--report": job.report, "--save": job.save}
     named = {option: path for option, path in others.items() if path is not None}
-    if job.out != "-":
-        named = {"--out": Path(job.out), **named}
+    if job.table_place != "-":
+        named = {"--out": Path(job.table_place), **named}
     check_apart(named)
     for option, path in named.items():
-        check_file(option, path, force=job.force, never=job.table.train)
+        check_file(option, path, force=job.force, never=job.train)
 
 
 def _check_table_place(job: Job, reading: Reading) -> None:
     from tabtap.files import check_destination
 
-    check_destination(job.out, like=reading.file, mark=job.mark, force=job.force)
+    check_destination(
+        job.table_place, like=reading.file, mark=job.mark, force=job.force
+    )
 
 
 def _settings(job: Job) -> dict[str, Any]:
@@ -239,13 +288,13 @@ def _settings(job: Job) -> dict[str, Any]:
     seconds = None if job.time_budget is None else seconds_of(job.time_budget)
     return {
         "budget": budget_of(job.budget),
-        "preset": job.preset,
+        "preset": job.preset.value,
         "time_budget": seconds,
         "rules": rules,
         "random_state": job.seed,
         "scoring": job.scoring,
         "confidence": job.confidence,
-        "license_policy": job.license_policy,
+        "license_policy": job.license_policy.value,
         "device": job.device,
         "n_jobs": job.jobs,
         "referee": learner_of("--referee", job.referee),
@@ -291,7 +340,7 @@ def _farewell(job: Job, folder: Path) -> str:
     again = "run the same with --resume"
     if job.again is not None:
         again = f"run\n    {job.again}"
-    elif job.table.train != "-" and sys.argv[1:2] == ["augment"]:
+    elif job.train != "-" and sys.argv[1:2] == ["augment"]:
         given = [part for part in sys.argv[1:] if part != "--resume"]
         again = f"run\n    {shlex.join(['tabtap', *given, '--resume'])}"
     return (
@@ -309,7 +358,7 @@ def _write_table(
     try:
         write_table(
             reading.restored(bigger),
-            job.out,
+            job.table_place,
             like=reading.file,
             n_real=len(result.real),
             force=job.force,
@@ -324,7 +373,7 @@ def _write_table(
             f"{error} The run is not lost: it is kept in {str(folder)!r}, and the same "
             "command with --resume writes its table at once."
         ) from error
-    return {"table": job.out}
+    return {"table": job.table_place}
 
 
 def _write_rest(

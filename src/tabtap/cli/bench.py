@@ -11,18 +11,9 @@ from typing import Annotated
 
 import typer
 
-from tabtap.cli import options as opt
-from tabtap.cli.options import check_file
+from tabtap.cli.options import Overwrite, check_file, option
 from tabtap.cli.progress import CellsProgress
-from tabtap.cli.terminal import (
-    NO,
-    YES,
-    HelpfulCommand,
-    HelpfulGroup,
-    Screen,
-    flowing,
-    passing_on,
-)
+from tabtap.cli.terminal import NO, YES, HelpfulGroup, Screen, add_command
 from tabtap.errors import UserInputError
 
 _EPILOG = """Examples:
@@ -85,10 +76,7 @@ GridFile = Annotated[
     Path, typer.Argument(metavar="GRID", help="A TOML file: see bench run --help.")
 ]
 StorePlace = Annotated[
-    str,
-    typer.Option(
-        "--store", metavar="PLACE", help="Folder or fsspec URL that holds the records."
-    ),
+    str, option("--store PLACE", "Folder or fsspec URL that holds the records.")
 ]
 
 
@@ -97,20 +85,14 @@ def run(
     *,
     store: StorePlace,
     backend: Annotated[
-        BackendName,
-        typer.Option("--backend", metavar="NAME", help="local, dask or ray."),
+        BackendName, option("--backend NAME", "local, dask or ray.")
     ] = BackendName.LOCAL,
     address: Annotated[
-        str | None,
-        typer.Option("--address", metavar="URL", help="Of the cluster's scheduler."),
+        str | None, option("--address URL", "Of the cluster's scheduler.")
     ] = None,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", metavar="N", min=1, help="Workers; by default one per core."
-        ),
+        int | None, option("--jobs N", "Workers; by default one per core.", min=1)
     ] = None,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
 ) -> int:
     """Run every cell of GRID that has no record yet.
 
@@ -150,12 +132,7 @@ def _check_tables(names: Iterable[str]) -> None:
         load_source(name)
 
 
-def status(
-    grid: GridFile,
-    *,
-    store: StorePlace,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
-) -> int:
+def status(grid: GridFile, *, store: StorePlace) -> int:
     """Show how many cells of GRID have records, method by method."""
     from tabtap.compare.printing import TextTable, as_text
     from tabtap.compare.store import Store
@@ -185,10 +162,8 @@ def table(
     *,
     store: StorePlace,
     written: Annotated[
-        FormatName,
-        typer.Option("--format", metavar="NAME", help="text, markdown, csv or latex."),
+        FormatName, option("--format NAME", "text, markdown, csv or latex.")
     ] = FormatName.TEXT,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
 ) -> int:
     """Write a table of what the store holds to standard output.
 
@@ -209,14 +184,8 @@ def figure(
     ],
     *,
     store: StorePlace,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="Ends in .svg or .png."),
-    ],
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite that file if it exists.")
-    ] = False,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+    out: Annotated[Path, option("--out -o FILE", "Ends in .svg or .png.")],
+    force: Overwrite = False,
 ) -> int:
     """Draw what the store holds: gains of all methods, or scores by scarcity."""
     from tabtap.study.figures import FIGURES, save_figure
@@ -231,14 +200,8 @@ def figure(
 def export(
     *,
     store: StorePlace,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="Ends in .csv or .jsonl."),
-    ],
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite that file if it exists.")
-    ] = False,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+    out: Annotated[Path, option("--out -o FILE", "Ends in .csv or .jsonl.")],
+    force: Overwrite = False,
 ) -> int:
     """Write all scores as one CSV table, or all records as JSON lines."""
     from tabtap.archive import put_in_place
@@ -272,6 +235,4 @@ def _records(store: str) -> list[dict[str, object]]:
 
 
 for _command in (run, status, table, figure, export):
-    app.command(_command.__name__, help=flowing(_command), cls=HelpfulCommand)(
-        passing_on(_command)
-    )
+    add_command(app, _command.__name__, _command)

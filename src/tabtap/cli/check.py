@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from tabtap.cli import options as opt
+from tabtap.cli.options import option, take_options
 from tabtap.cli.reading import Reading, TableOptions, read
 from tabtap.cli.terminal import NO, YES, Screen, console_on
 from tabtap.errors import BadTableError
@@ -45,18 +43,15 @@ class RuleFinding:
     """Whether no row meets its condition."""
 
 
-def check(
-    train: opt.Train,
-    *,
-    rules: Annotated[
-        Path,
-        typer.Option("--rules", metavar="FILE", help="A TOML file of rules."),
-    ],
-    target: opt.Target = None,
-    sheet: opt.Sheet = None,
-    format_name: opt.Format = None,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions(TableOptions):
+    """Everything that ``tabtap check`` was told."""
+
+    rules: Annotated[Path, option("--rules FILE", "A TOML file of rules.")]
+
+
+@take_options(CheckOptions, without=("schema", "kinds", "ignored", "groups", "task"))
+def check(given: CheckOptions) -> int:
     """Show which rules the rows of TRAIN keep, and which they break.
 
     A rule that real rows break is a slip of the pen in the rule or in the rows. One
@@ -64,10 +59,9 @@ def check(
     """
     from tabtap.gates import Rules
 
-    read_rules = Rules.read(rules)
-    options = TableOptions(train=train, target=target, sheet=sheet, format=format_name)
-    reading = read(options)
-    findings = _findings(read_rules, _table(reading))
+    rules = Rules.read(given.rules)
+    reading = read(given)
+    findings = _findings(rules, _table(reading))
     _show(Screen(console_on(sys.stdout)), findings, line_numbers(reading.file))
     return NO if any(finding.broken for finding in findings) else YES
 

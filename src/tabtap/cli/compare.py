@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from tabtap.cli import options as opt
-from tabtap.cli.options import budget_of, check_file
+from tabtap.cli.options import (
+    ReportFile,
+    budget_of,
+    check_file,
+    option,
+    take_options,
+)
 from tabtap.cli.progress import CellsProgress
 from tabtap.cli.reading import Reading, TableOptions, need_target, read
 from tabtap.cli.terminal import NO, YES, Screen
@@ -32,90 +35,64 @@ USUAL = ("Copies", "Jitter", "SMOTE", "ARF", "TVAE", "TabDDPM", "TAP")
 """Methods that are asked for by default: a control or two, and one of each kind."""
 
 
-def compare(  # noqa: PLR0913  one option for each thing that can be said
-    train: opt.Train,
-    *,
-    target: opt.Target = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions(TableOptions):
+    """Everything that ``tabtap compare`` was told."""
+
     test: Annotated[
         str | None,
-        typer.Option(
-            "--test",
-            metavar="FILE",
-            help="Rows to test on, with the same columns. By default parts of TRAIN.",
+        option(
+            "--test FILE",
+            "Rows to test on, with the same columns. By default parts of TRAIN.",
         ),
-    ] = None,
+    ] = None
     methods: Annotated[
-        str,
-        typer.Option(
-            "--methods",
-            metavar="NAMES",
-            help="Names with commas between them, or all.",
-        ),
-    ] = ",".join(USUAL),
-    budget: Annotated[
-        str, typer.Option("--budget", metavar="N", help="Rows a method may add.")
-    ] = "500",
+        str, option("--methods NAMES", "Names with commas between them, or all.")
+    ] = ",".join(USUAL)
+    budget: Annotated[str, option("--budget N", "Rows a method may add.")] = "500"
     repeats: Annotated[
         int,
-        typer.Option(
-            "--repeats",
-            metavar="N",
+        option(
+            "--repeats N",
+            "Parts TRAIN is cut in, each tested once by learners that have not seen "
+            "it; with --test, times that a method draws its rows.",
             min=2,
-            help="Parts TRAIN is cut in, each tested once by learners that have not "
-            "seen it; with --test, times that a method draws its rows.",
         ),
-    ] = 5,
-    report: opt.ReportFile = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite the report if it exists.")
-    ] = False,
+    ] = 5
+    report: ReportFile = None
+    force: Annotated[bool, option("--force", "Overwrite the report if it exists.")] = (
+        False
+    )
     as_json: Annotated[
-        bool, typer.Option("--json", help="Write the ranking as one JSON object.")
-    ] = False,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", min=1, help="Workers.")
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Equal seeds, equal answers.")
-    ] = 0,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
-    kind: opt.Kinds = None,
-    ignore: opt.Ignored = None,
-    groups: opt.Groups = None,
-    task: opt.Task = opt.TaskName.AUTO,
-    sheet: opt.Sheet = None,
-) -> int:
+        bool, option("--json", "Write the ranking as one JSON object.")
+    ] = False
+    jobs: Annotated[int | None, option("--jobs N", "Workers.", min=1)] = None
+    seed: Annotated[int, option("--seed N", "Equal seeds, equal answers.")] = 0
+
+
+@take_options(CompareOptions, without=("schema", "format"))
+def compare(given: CompareOptions) -> int:
     """Compare methods of augmentation on TRAIN, and say which to use, if any.
 
     The same learners are trained with each method's rows and without, and asked about
     real rows that neither they nor the method have seen.
     """
-    if report is not None:
-        check_file("--report", report, force=force, never=train)
+    if given.report is not None:
+        check_file("--report", given.report, force=given.force, never=given.train)
     from tabtap.compare.store import Terms
 
-    chosen = _methods(methods)
-    n_rows = budget_of(budget)
+    methods = _methods(given.methods)
+    n_rows = budget_of(given.budget)
     if n_rows == "auto":
         raise UserInputError("--budget auto is not usable here. Give a number.")
-    described = TableOptions(
-        train=train,
-        target=target,
-        kinds=tuple(kind or ()),
-        ignored=tuple(ignore or ()),
-        groups=groups,
-        task=task.value,
-        sheet=sheet,
-    )
-    contest, reading = _contest(described, test, repeats, seed)
-    screen = Screen.standard(quiet=as_json)
+    contest, reading = _contest(given)
+    screen = Screen.standard(quiet=given.as_json)
     notes = (*reading.notes, *_lost(contest, reading), *_together(contest, reading))
     for note in notes:
         screen.note(note)
-    comparison = _compete(
-        contest, chosen, Terms(budget=n_rows, seed=seed), screen, jobs
-    )
-    return _tell(comparison, screen, report, as_json=as_json)
+    terms = Terms(budget=n_rows, seed=given.seed)
+    comparison = _compete(contest, methods, terms, screen, given.jobs)
+    return _tell(comparison, screen, given.report, as_json=given.as_json)
 
 
 def _lost(contest: Contest, reading: Reading) -> list[str]:
@@ -157,28 +134,26 @@ def _methods(text: str) -> list[str]:
     return ["Real", *dict.fromkeys(name for name in named if name != "Real")]
 
 
-def _contest(
-    described: TableOptions, test: str | None, repeats: int, seed: int
-) -> tuple[Contest, Reading]:
+def _contest(given: CompareOptions) -> tuple[Contest, Reading]:
     import numpy as np
 
     from tabtap.api.choices import group_codes, read_groups
     from tabtap.compare.contest import Contest
 
-    reading = read(described)
+    reading = read(given)
     need_target(reading)
     n_train = len(reading.frame)
-    both = reading if test is None else _both(reading, test)
+    both = reading if given.test is None else _both(reading, given.test)
     labels, _ = read_groups(both.groups, both.frame, None)
     groups = None if labels is None else group_codes(labels)
     whole = both.table()
     rows = np.arange(len(whole))
     made = Contest.of(
         whole.take(rows[:n_train]),
-        repeats,
-        test=None if test is None else whole.take(rows[n_train:]),
+        given.repeats,
+        test=None if given.test is None else whole.take(rows[n_train:]),
         groups=groups,
-        seed=seed,
+        seed=given.seed,
     )
     return made, reading
 

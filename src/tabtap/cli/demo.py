@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from tabtap.cli import options as opt
 from tabtap.cli.augment import Job, run_job
-from tabtap.cli.reading import TableOptions
+from tabtap.cli.options import Budget, Debug, Preset, PresetName, Seed, option
 from tabtap.cli.terminal import Screen
 from tabtap.errors import UserInputError
 
@@ -26,15 +23,12 @@ _BUDGET = "300"
 def demo(
     *,
     out_dir: Annotated[
-        Path,
-        typer.Option(
-            "--out-dir", "-o", metavar="FOLDER", help="Where the files go; created."
-        ),
+        Path, option("--out-dir -o FOLDER", "Where the files go; created.")
     ] = Path("tabtap-demo"),
-    preset: opt.PresetChoice = opt.PresetName.DEFAULT,
-    budget: opt.Budget = _BUDGET,
-    seed: opt.Seed = 0,
-    debug: opt.Debug = False,
+    preset: Preset = PresetName.DEFAULT,
+    budget: Budget = _BUDGET,
+    seed: Seed = 0,
+    debug: Debug = False,
 ) -> int:
     """Add rows to sixty penguins, and write table, report and result.
 
@@ -49,13 +43,14 @@ def demo(
     )
     return run_job(
         Job(
-            table=TableOptions(train=str(birds), target="sex"),
+            train=str(birds),
+            target="sex",
             out=str(out_dir / "penguins.augmented.csv"),
             report=out_dir / "penguins.html",
             save=out_dir / "penguins.tap",
             force=True,  # the demo's own files of an earlier time
             budget=budget,
-            preset=preset.value,
+            preset=preset,
             seed=seed,
             debug=debug,
             resume=True,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from tabtap.cli import options as opt
-from tabtap.cli.options import check_file
+from tabtap.cli.options import Overwrite, check_file, option, take_options
 from tabtap.cli.reading import Reading, TableOptions, need_target, read, target_words
 from tabtap.cli.terminal import YES, Screen, console_on
 
@@ -29,61 +27,41 @@ Exit codes: 0 looked over, 2 bad input."""
 _SETTINGS = {"groups": "--groups", "ignore": "--ignore"}
 
 
-def inspect(  # noqa: PLR0913  one option for each thing that can be said
-    train: opt.Train,
-    *,
-    target: opt.Target = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectOptions(TableOptions):
+    """Everything that ``tabtap inspect`` was told."""
+
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Write what was inferred to a TOML file, to correct and pass back "
-            "with --schema.",
+        option(
+            "--out -o FILE",
+            "Write what was inferred to a TOML file, to correct and pass back with "
+            "--schema.",
         ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite that file if it exists.")
-    ] = False,
+    ] = None
+    force: Overwrite = False
     as_json: Annotated[
-        bool, typer.Option("--json", help="Write all of it as one JSON object.")
-    ] = False,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
-    schema: opt.SchemaFile = None,
-    kind: opt.Kinds = None,
-    ignore: opt.Ignored = None,
-    groups: opt.Groups = None,
-    task: opt.Task = opt.TaskName.AUTO,
-    sheet: opt.Sheet = None,
-    format_name: opt.Format = None,
-) -> int:
+        bool, option("--json", "Write all of it as one JSON object.")
+    ] = False
+
+
+@take_options(InspectOptions)
+def inspect(given: InspectOptions) -> int:
     """Show what TRAIN is taken for, and what to look at first.
 
     Nothing is learned. Columns that give the target away, identifiers, rare classes,
     copies and the like are remarked on, each with the option that answers it.
     """
+    out = given.out
     if out is not None:
-        check_file("--out", out, force=force, never=train)
-    reading = read(
-        TableOptions(
-            train=train,
-            target=target,
-            schema=schema,
-            kinds=tuple(kind or ()),
-            ignored=tuple(ignore or ()),
-            groups=groups,
-            task=task.value,
-            sheet=sheet,
-            format=format_name,
-        )
-    )
+        check_file("--out", out, force=given.force, never=given.train)
+    reading = read(given)
     need_target(reading)
     table = reading.table()
     remarks = _remarks(reading, table)
     if out is not None:
         _write_schema(out, table, remarks)
-    if as_json:
+    if given.as_json:
         print(_json(reading, table, remarks, out))
     else:
         _show(reading, table, remarks, out)

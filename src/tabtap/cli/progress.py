@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tabtap.cli.terminal import Screen
 
 if TYPE_CHECKING:
+    from rich.live import Live
+
     from tabtap.api.run import RunPlan
     from tabtap.compare.runner import Finished
     from tabtap.diffusion.train import TrainingProgress
@@ -35,6 +37,9 @@ _QUIET_SECONDS = 30.0
 class CellsProgress:
     """Where a comparison stands, as far as it has told."""
 
+    stage: ClassVar[str] = ""
+    """Cells of all sorts are done side by side."""
+
     screen: Screen
     waiting: dict[str, int]
     """Cells to be done, by method; those with records are taken off by the runner."""
@@ -53,16 +58,7 @@ class CellsProgress:
         """Draw it until the comparison is over, if there is a terminal to draw on."""
         if not self.screen.is_lively:
             return nullcontext()
-        from rich.live import Live
-
-        return Live(
-            _CellsPicture(self),
-            console=self.screen.console,
-            refresh_per_second=4,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
+        return _live(self, per_second=4)
 
     def on_start(self, n_cells: int, n_done: int, n_jobs: int) -> None:
         """Take note of how much there is to do."""
@@ -100,6 +96,11 @@ class CellsProgress:
             work += n_cells * each
         return work / max(self.n_jobs, 1)
 
+    @property
+    def share(self) -> float:
+        """How much of it is done, from 0 to 1."""
+        return self.n_done / max(self.n_cells, 1)
+
     def line(self) -> str:
         """Return where it stands as a line."""
         left = self.seconds_left()
@@ -107,7 +108,7 @@ class CellsProgress:
         failed = f", {self.n_failed} failed" if self.n_failed else ""
         return f"{self.n_done} of {self.n_cells} cells{failed}{tail}"
 
-    def spent(self) -> str:
+    def second_line(self) -> str:
         """Return where the time goes: the dearest methods first."""
         sums = {name: sum(part) for name, part in self.seconds.items()}
         total = sum(sums.values())
@@ -116,29 +117,6 @@ class CellsProgress:
         dearest = sorted(sums, key=lambda name: -sums[name])[:_SHOWN_METHODS]
         shares = [f"{name} {sums[name] / total:.0%}" for name in dearest]
         return "time went to " + ", ".join(shares)
-
-
-@dataclass(frozen=True, slots=True)
-class _CellsPicture:
-    """Two lines of a terminal, made anew each time they are drawn."""
-
-    progress: CellsProgress
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:  # noqa: ANN401
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
-
-        del console
-        now = self.progress
-        line = Table.grid(padding=(0, 2))
-        share = now.n_done / max(now.n_cells, 1)
-        bar = ProgressBar(total=1.0, completed=share, width=_BAR_WIDTH)
-        line.add_row(bar, Text(now.line()))
-        yield line
-        text = Text(now.spent(), style="dim", no_wrap=True, overflow="ellipsis")
-        text.truncate(options.max_width, overflow="ellipsis")
-        yield text
 
 
 # ---- How far a run is: what it has told so far, and how that is shown on a terminal.
@@ -176,16 +154,7 @@ class Progress:
         if not self.screen.is_lively:
             self.screen.say("Learning the table ...")
             return nullcontext()
-        from rich.live import Live
-
-        live = Live(
-            _RunPicture(self),
-            console=self.screen.console,
-            refresh_per_second=8,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
+        live = _live(self, per_second=8)
         self.redraw = live.refresh
         return live
 
@@ -242,6 +211,23 @@ class Progress:
         seconds, said = self.left
         return max(seconds - (self.clock() - said), 0.0)
 
+    def line(self) -> str:
+        """Return where it stands as a line."""
+        left = self.seconds_left()
+        tail = "" if left is None else f", at most {time_words(left)} left"
+        if self.plan is None:
+            return f"{self.share:.0%}{tail}"
+        return f"step {self.n_steps} of {self.plan.n_steps}{tail}"
+
+    def second_line(self) -> str:
+        """Return what has come of it so far."""
+        if self.plan is None:
+            return "Ctrl-C stops it in order; pressed twice, at once."
+        return (
+            f"{self.n_committed} let in, {self.n_refused} refused; {self.n_rows} of "
+            f"{self.plan.budget} rows; {gain_words(self.gain)}"
+        )
+
     def _share(self) -> float:
         if self.plan is None:
             return 0.0
@@ -275,11 +261,31 @@ def time_words(seconds: float) -> str:
     return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# ---- Both on a terminal: a bar with what stands beside it, and a line below.
+
+
+def _live(progress: CellsProgress | Progress, per_second: int) -> Live:
+    from rich.live import Live
+
+    return Live(
+        _Picture(progress),
+        console=progress.screen.console,
+        refresh_per_second=per_second,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class _RunPicture:
+class _Picture:
     """Two lines of a terminal, made anew each time they are drawn."""
 
-    progress: Progress
+    progress: CellsProgress | Progress
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:  # noqa: ANN401
         from rich.progress_bar import ProgressBar
@@ -291,29 +297,8 @@ class _RunPicture:
         line = Table.grid(padding=(0, 2))
         bar = ProgressBar(total=1.0, completed=min(now.share, 1.0), width=_BAR_WIDTH)
         stage = Text(f"{now.stage:<{_STAGE_WIDTH}}", style="bold")
-        line.add_row(stage, bar, Text(self._place()))
+        line.add_row(*([stage] if now.stage else []), bar, Text(now.line()))
         yield line
-        text = Text(self._so_far(), style="dim", no_wrap=True, overflow="ellipsis")
+        text = Text(now.second_line(), style="dim", no_wrap=True, overflow="ellipsis")
         text.truncate(options.max_width, overflow="ellipsis")
         yield text
-
-    def _place(self) -> str:
-        now = self.progress
-        left = now.seconds_left()
-        tail = "" if left is None else f", at most {time_words(left)} left"
-        if now.plan is None:
-            return f"{now.share:.0%}{tail}"
-        return f"step {now.n_steps} of {now.plan.n_steps}{tail}"
-
-    def _so_far(self) -> str:
-        now = self.progress
-        if now.plan is None:
-            return "Ctrl-C stops it in order; pressed twice, at once."
-        return (
-            f"{now.n_committed} let in, {now.n_refused} refused; {now.n_rows} of "
-            f"{now.plan.budget} rows; {gain_words(now.gain)}"
-        )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

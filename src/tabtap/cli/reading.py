@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from tabtap.cli.options import column_named, pairs_of
+import typer
+
+from tabtap.cli.options import column_named, pairs_of, table_option
 from tabtap.cli.terminal import Screen, clipped
 from tabtap.errors import UserInputError
 
@@ -22,19 +25,78 @@ if TYPE_CHECKING:
 _SHOWN_NAMES = 12
 
 
+class TaskName(str, Enum):
+    """What a target is."""
+
+    AUTO = "auto"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions:
     """What the user says of the table."""
 
-    train: str
-    target: str | None = None
-    schema: Path | None = None
-    kinds: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
-    groups: str | None = None
-    task: str = "auto"
-    sheet: str | None = None
-    format: str | None = None
+    train: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRAIN",
+            help="The table: csv, tsv, parquet, feather, xlsx or jsonl, compressed or "
+            "not; - for standard input.",
+        ),
+    ]
+    target: Annotated[
+        str | None, table_option("--target -t COL", "The column to be predicted.")
+    ] = None
+    schema: Annotated[
+        Path | None,
+        table_option(
+            "--schema FILE",
+            "What the columns are, as tabtap inspect wrote it and you corrected it.",
+        ),
+    ] = None
+    kinds: Annotated[
+        list[str] | None,
+        table_option(
+            "--kind COL=KIND",
+            "What a column is: continuous, integer, datetime, boolean, category, "
+            "'ordered category', identifier. May be repeated.",
+        ),
+    ] = None
+    ignored: Annotated[
+        list[str] | None,
+        table_option(
+            "--ignore COL",
+            "A column not to learn; new rows leave it empty. May be repeated.",
+        ),
+    ] = None
+    groups: Annotated[
+        str | None,
+        table_option(
+            "--groups COL",
+            "A column that says which rows belong together, such as a patient.",
+        ),
+    ] = None
+    task: Annotated[
+        TaskName,
+        table_option(
+            "--task NAME",
+            "classification, regression, or auto: by the values of the target.",
+            show_default=False,
+        ),
+    ] = TaskName.AUTO
+    sheet: Annotated[
+        str | None,
+        table_option(
+            "--sheet NAME", "The sheet of an Excel file; the first by default."
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        table_option(
+            "--format NAME", "The format of standard input and output; csv by default."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +178,7 @@ def read(options: TableOptions) -> Reading:
         frame=frame.drop(columns=list(empty)),
         empty=empty,
         target=target,
-        task=cast("TaskChoice", _task(options, said)),
+        task=_task(options, said),
         groups=said.groups if groups is None else groups,
         kinds={name: kind for name, kind in kinds.items() if name in named},
     )
@@ -143,16 +205,17 @@ def _schema(options: TableOptions, names: list[Hashable]) -> SchemaFile:
     return read_schema_file(options.schema, names)
 
 
-def _task(options: TableOptions, said: SchemaFile) -> str:
-    return options.task if options.task != "auto" else said.task or "auto"
+def _task(options: TableOptions, said: SchemaFile) -> TaskChoice:
+    told = options.task.value
+    return cast("TaskChoice", told if told != "auto" else said.task or "auto")
 
 
 def _kinds(options: TableOptions, names: list[Hashable]) -> dict[Hashable, str]:
     kinds: dict[Hashable, str] = {}
-    for text, kind in pairs_of("--kind", options.kinds).items():
+    for text, kind in pairs_of("--kind", options.kinds or ()).items():
         if (name := column_named("--kind", text, names)) is not None:
             kinds[name] = "identifier" if kind == "ignore" else kind
-    for text in options.ignored:
+    for text in options.ignored or ():
         if (name := column_named("--ignore", text, names)) is not None:
             kinds[name] = "identifier"
     return kinds

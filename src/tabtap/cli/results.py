@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabtap.cli import options as opt
-from tabtap.cli.options import beside, check_apart, check_file
+from tabtap.cli.options import beside, check_apart, check_file, option
 from tabtap.cli.terminal import NO, YES, Screen, console_on
 
 if TYPE_CHECKING:
     from tabtap.domain import Certificate
     from tabtap.result import AugmentResult, Finding
 
+
+ResultFile = Annotated[
+    Path, typer.Argument(metavar="RESULT", help="A result that --save has written.")
+]
 
 REPORT_EPILOG = """Examples:
 $ tabtap augment train.csv --target outcome --save train.tap
@@ -27,27 +30,19 @@ Exit codes: 0 written, 2 bad input."""
 
 
 def report(
-    result: opt.ResultFile,
+    result: ResultFile,
     *,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="The page. Default: RESULT with .html as its extension.",
+        option(
+            "--out -o FILE", "The page. Default: RESULT with .html as its extension."
         ),
     ] = None,
-    title: Annotated[
-        str | None, typer.Option("--title", help="What the page is called.")
-    ] = None,
-    open_it: Annotated[
-        bool, typer.Option("--open", help="Show it in the browser.")
-    ] = False,
+    title: Annotated[str | None, option("--title", "What the page is called.")] = None,
+    open_it: Annotated[bool, option("--open", "Show it in the browser.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite the page if it exists.")
+        bool, option("--force", "Overwrite the page if it exists.")
     ] = False,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
 ) -> int:
     """Write RESULT as a page of HTML to look at and to send.
 
@@ -79,11 +74,7 @@ Exit codes: 0 everything is as certified, 3 something is not, 2 bad input."""
 _STYLES = {"ok": "green", "unknown": "yellow", "WRONG": "bold red"}
 
 
-def verify(
-    result: opt.ResultFile,
-    *,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
-) -> int:
+def verify(result: ResultFile) -> int:
     """Check that RESULT is what its certificates say.
 
     Hashes, bounds and decisions are computed anew. Hashes show that rows are those
@@ -142,35 +133,25 @@ Exit codes: 0 written, 2 bad input."""
 
 
 def forget(
-    result: opt.ResultFile,
+    result: ResultFile,
     *,
     row: Annotated[
         list[int],
-        typer.Option(
-            "--row",
-            metavar="N",
-            help="A real row to remove with its descendants. May be repeated.",
+        option(
+            "--row N", "A real row to remove with its descendants. May be repeated."
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="The new result. Default: RESULT with .forgotten before its ending.",
+        option(
+            "--out -o FILE",
+            "The new result. Default: RESULT with .forgotten before its ending.",
         ),
     ] = None,
     table: Annotated[
-        str | None,
-        typer.Option(
-            "--table", metavar="FILE", help="Write the table that is left as well."
-        ),
+        str | None, option("--table FILE", "Write the table that is left as well.")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files that exist.")
-    ] = False,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
+    force: Annotated[bool, option("--force", "Overwrite files that exist.")] = False,
 ) -> int:
     """Remove real rows from RESULT, and what descends from them.
 

@@ -20,8 +20,9 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tabtap.errors import (
@@ -153,52 +154,74 @@ def _fold_line(line: str, width: int) -> str:
 # written here.
 
 
-class HelpfulCommand(TyperCommand):
-    """A command whose help ends with examples, a line each."""
+_Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happened.")]
+
+
+class _Helpful:
+    """Help that ends with examples, a line each."""
+
+    epilog: str | None
 
     def get_params(self, ctx: Any) -> Any:  # noqa: ANN401  typer's own types vary
         """Return the parameters, and see to how flags are shown."""
-        return _shown(super().get_params(ctx))
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = " "
+        return params
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Write the help, and below it the examples."""
         below, self.epilog = self.epilog, None
-        super().format_help(ctx, formatter)
+        super().format_help(ctx, formatter)  # type: ignore[misc]
         self.epilog = below
-        _write_below(below)
+        width = shutil.get_terminal_size().columns - 2
+        print(textwrap.indent(fold(below or "", width), " ") + "\n")
 
 
-class HelpfulGroup(TyperGroup):
-    """A group of commands whose help ends with examples, a line each."""
-
-    def get_params(self, ctx: Any) -> Any:  # noqa: ANN401  typer's own types vary
-        """Return the parameters, and see to how flags are shown."""
-        return _shown(super().get_params(ctx))
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Write the help, and below it the examples."""
-        below, self.epilog = self.epilog, None
-        super().format_help(ctx, formatter)
-        self.epilog = below
-        _write_below(below)
+class HelpfulCommand(_Helpful, TyperCommand):
+    """A command whose help ends with examples."""
 
 
-def flowing(command: Callable[..., Any]) -> str:
+class HelpfulGroup(_Helpful, TyperGroup):
+    """A group of commands whose help ends with examples."""
+
+
+def add_command(
+    app: typer.Typer,
+    name: str,
+    command: Callable[..., int],
+    *,
+    epilog: str | None = None,
+) -> None:
+    """Let an application have a command, and the command the option ``--debug``."""
+    help_text = _flowing(command.__doc__ or "")
+    add = app.command(name, epilog=epilog, help=help_text, cls=HelpfulCommand)
+    add(_passing_on(_with_debug(command)))
+
+
+def _flowing(text: str) -> str:
     """Return a docstring as paragraphs of one line each, for any width."""
-    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    paragraphs = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(" ".join(part.split()) for part in paragraphs)
 
 
-def _write_below(text: str | None) -> None:
-    width = shutil.get_terminal_size().columns - 2
-    print(textwrap.indent(fold(text or "", width), " ") + "\n")
+def _with_debug(command: Callable[..., int]) -> Callable[..., int]:
+    """Return a command that takes ``--debug``, which ``main`` has read already."""
+    signature = inspect.signature(command, eval_str=True)
+    if "debug" in signature.parameters:
+        return command
+    debug = inspect.Parameter(
+        "debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Debug
+    )
 
+    @functools.wraps(command)
+    def run(*, debug: bool, **given: Any) -> int:  # noqa: ANN401, ARG001
+        return command(**given)
 
-def _shown(params: Any) -> Any:  # noqa: ANN401
-    for param in params:
-        if getattr(param, "is_flag", False) and param.metavar is None:
-            param.metavar = " "
-    return params
+    options = [*signature.parameters.values(), debug]
+    run.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+    return run
 
 
 # ---- Warnings as notes on the screen, once each; those of other packages only to
@@ -315,13 +338,13 @@ class _InterruptedError(Exception):
     """Ctrl-C, which typer would swallow."""
 
 
-def passing_on(command: Callable[..., int]) -> Callable[..., int]:
+def _passing_on(command: Callable[..., int]) -> Callable[..., int]:
     """Return a command whose interruptions reach ``explain``."""
 
     @functools.wraps(command)
-    def run(*given: Any, **named: Any) -> int:  # noqa: ANN401
+    def run(**given: Any) -> int:  # noqa: ANN401
         try:
-            return command(*given, **named)
+            return command(**given)
         except BrokenPipeError as error:
             raise _ReaderGoneError from error
         except KeyboardInterrupt as error:

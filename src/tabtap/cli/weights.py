@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabtap.cli import options as opt
 from tabtap.cli.terminal import (
     NO,
     YES,
-    HelpfulCommand,
     HelpfulGroup,
     Screen,
+    add_command,
     console_on,
-    flowing,
-    passing_on,
 )
 
 if TYPE_CHECKING:
@@ -48,10 +45,7 @@ def _weights(context: typer.Context) -> None:
 Name = Annotated[str, typer.Argument(metavar="NAME", help="As weights list shows it.")]
 
 
-def list_all(
-    *,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
-) -> int:
+def list_all() -> int:
     """Show which weights there are, on what terms, and where."""
     from tabtap.evaluate.weights import list_weights
 
@@ -65,11 +59,7 @@ def list_all(
     return YES
 
 
-def fetch(
-    name: Name,
-    *,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
-) -> int:
+def fetch(name: Name) -> int:
     """Bring weights to this machine, once, with your own pip."""
     from tabtap.evaluate.weights import fetch_weights
 
@@ -85,11 +75,7 @@ def fetch(
     return YES
 
 
-def path(
-    name: Name,
-    *,
-    debug: opt.PlainDebug = False,  # noqa: ARG001  read by main
-) -> int:
+def path(name: Name) -> int:
     """Show where fetched weights are."""
     from tabtap.evaluate.weights import weights_path
 
@@ -105,6 +91,4 @@ def path(
 
 
 for _name, _command in (("list", list_all), ("fetch", fetch), ("path", path)):
-    app.command(_name, epilog=_EPILOG, help=flowing(_command), cls=HelpfulCommand)(
-        passing_on(_command)
-    )
+    add_command(app, _name, _command, epilog=_EPILOG)

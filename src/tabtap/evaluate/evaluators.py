@@ -119,25 +119,27 @@ class EnsembleEvaluator:
 
 def ensemble_learners(task: Task) -> Learners:
     """Return the three learners for a task, by name."""
-    if task == "classification":
-        return MappingProxyType(
-            {
-                "forest": RandomForestClassifier(N_TREES, random_state=SEED, n_jobs=1),
-                "linear": LogisticRegression(max_iter=1000, random_state=SEED),
-                "network": MLPClassifier((100,), max_iter=500, random_state=SEED),
-            }
+    make = MLPClassifier if task == "classification" else MLPRegressor
+    network = make(hidden_layer_sizes=(100,), max_iter=500, random_state=SEED)
+    if task == "regression":
+        # A network learns nothing from a target of 1e-3 or 1e6 as it is.
+        network = TransformedTargetRegressor(
+            regressor=network, transformer=StandardScaler()
         )
-    network = MLPRegressor(hidden_layer_sizes=(100,), max_iter=500, random_state=SEED)
-    return MappingProxyType(
-        {
-            "forest": RandomForestRegressor(N_TREES, random_state=SEED, n_jobs=1),
-            "linear": Ridge(alpha=1.0, random_state=SEED),
-            # A network learns nothing from a target of 1e-3 or 1e6 as it is.
-            "network": TransformedTargetRegressor(
-                regressor=network, transformer=StandardScaler()
-            ),
-        }
-    )
+    members = {"forest": _forest(task), "linear": _linear(task), "network": network}
+    return MappingProxyType(members)
+
+
+def _forest(task: Task) -> Estimator:
+    labels = task == "classification"
+    make = RandomForestClassifier if labels else RandomForestRegressor
+    return make(N_TREES, random_state=SEED, n_jobs=1)
+
+
+def _linear(task: Task, max_iter: int = 1000) -> Estimator:
+    if task == "classification":
+        return LogisticRegression(max_iter=max_iter, random_state=SEED)
+    return Ridge(alpha=1.0, random_state=SEED)
 
 
 # ---- The default referee: a panel of learners that people really train.
@@ -239,20 +241,14 @@ def panel_learners(task: Task, share: float = 1.0) -> Learners:
     """Return the members for a task, by name; LightGBM boosts where it is installed."""
     # Trees of neighbours measure each query by itself; brute force measures many at
     # once, and rounding then decides ties differently in another company.
-    neighbors = {"n_neighbors": 5, "algorithm": "kd_tree", "n_jobs": 1}
-    if task == "classification":
-        members = {
-            "linear": LogisticRegression(max_iter=1000, random_state=SEED),
-            "neighbors": KNeighborsClassifier(**neighbors),
-            "forest": RandomForestClassifier(N_TREES, random_state=SEED, n_jobs=1),
-        }
-    else:
-        members = {
-            "linear": Ridge(alpha=1.0, random_state=SEED),
-            "neighbors": KNeighborsRegressor(**neighbors),
-            "forest": RandomForestRegressor(N_TREES, random_state=SEED, n_jobs=1),
-        }
-    return MappingProxyType({**members, "boosting": _booster(task, share)})
+    near = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
+    members = {
+        "linear": _linear(task),
+        "neighbors": near(n_neighbors=5, algorithm="kd_tree", n_jobs=1),
+        "forest": _forest(task),
+        "boosting": _booster(task, share),
+    }
+    return MappingProxyType(members)
 
 
 def _booster(task: Task, share: float) -> Estimator:
@@ -316,11 +312,7 @@ class HoldoutEvaluator:
 
 def holdout_learners(task: Task) -> Learners:
     """Return the paper's linear model for a task, by name."""
-    if task == "classification":
-        linear = LogisticRegression(max_iter=500, random_state=SEED)
-    else:
-        linear = Ridge(alpha=1.0, random_state=SEED)
-    return MappingProxyType({"linear": linear})
+    return MappingProxyType({"linear": _linear(task, max_iter=500)})
 
 
 # ---- Boosters of other packages, by the name that people know them by.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tabtap.errors import UserInputError
@@ -74,40 +75,26 @@ def read_table(
 
 def _read(opened: Source, options: TextOptions, sheet: str | int | None) -> FileTable:
     content, name, path, form, compression = opened
+    table = partial(FileTable, format=form, path=path, content=content)
     if form in TEXT:
         text = read_text(content, name, form, options)
-        return FileTable(
+        return table(
             frame=text.frame,
-            format=form,
-            path=path,
             notes=text.notes,
             dialect=text.dialect,
             compression=compression,
             styles=text.styles,
-            content=content,
         )
     if form in ("jsonl", "json"):
         records = read_json(content, name, form)
-        return FileTable(
+        return table(
             frame=records.frame,
-            format=form,
-            path=path,
             notes=records.notes,
             compression=compression,
             styles=records.styles,
-            content=content,
         )
     if form == "excel":
         book = read_excel(content, name, sheet)
-        return FileTable(
-            frame=book.frame,
-            format=form,
-            path=path,
-            notes=book.notes,
-            sheet=book.sheet,
-            content=content,
-        )
+        return table(frame=book.frame, notes=book.notes, sheet=book.sheet)
     frame, notes = arrow_frame(open_arrow(content, name, form), name)
-    return FileTable(
-        frame=frame, format=form, path=path, notes=tuple(notes), content=content
-    )
+    return table(frame=frame, notes=tuple(notes))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tabtap.archive import put_in_place
 from tabtap.errors import UserInputError
 from tabtap.files.arrow_files import arrow_content
 from tabtap.files.delimited import out_dialect, text_content
@@ -104,23 +103,7 @@ def _put(content: bytes, place: Destination) -> None:
         with place.path.open("wb") as file:
             file.write(content)
     else:
-        _put_in_place(content, place.path)
-
-
-def _put_in_place(content: bytes, path: Path) -> None:
-    # Not a file of ``tempfile``: those can be read by their owner alone.
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with unfinished.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, unfinished)
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+        put_in_place(content, place.path, keep_mode=True)
 
 
 # ---- Where a table may be written to, asked before the work and again at its end.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,17 +48,14 @@ class ARF:
     smoothing: float = 0.0
     """Rows that are added to each level of a category in each leaf."""
 
+    name: ClassVar[str] = "ARF"
+
     def __post_init__(self) -> None:
         for name, least in (("n_trees", 1), ("min_node_size", 1), ("max_rounds", 0),
                             ("smoothing", 0)):  # fmt: skip
             if getattr(self, name) < least:
                 must = f"be at least {least}"
                 raise bad_setting(name, getattr(self, name), must, "Leave it out.")
-
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "ARF"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch

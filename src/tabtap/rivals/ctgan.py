@@ -7,7 +7,7 @@ those of the authors' package ``ctgan``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -56,6 +56,8 @@ class Ctgan:
     learning_rate: float = 2e-4
     weight_decay: float = 1e-6
 
+    name: ClassVar[str] = "CTGAN"
+
     def __post_init__(self) -> None:
         if self.batch_size % self.pack:
             raise bad_setting(
@@ -64,11 +66,6 @@ class Ctgan:
                 f"be a multiple of pack={self.pack}",
                 f"Try {max(1, self.batch_size // self.pack) * self.pack}.",
             )
-
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "CTGAN"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch

@@ -7,7 +7,7 @@ TabDiff, the label as one more column and rows drawn at large, is from Shi et al
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -55,15 +55,12 @@ class TabDiff:
     n_steps: int | None = None
     """Training steps, if other than the size's own."""
 
+    name: ClassVar[str] = "TabDiff"
+
     def __post_init__(self) -> None:
         if self.size not in CONFIGS:
             must = "be 'default' or 'paper'"
             raise bad_setting("size", self.size, must, "Try 'default'.")
-
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "TabDiff"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
@@ -223,13 +220,10 @@ class TAP:
     """Settings of the run: ``default``, ``fast``, ``paper``, or a preset of one's own.
     """
 
+    name: ClassVar[str] = "TAP"
+
     def __post_init__(self) -> None:
         preset_named(self.preset)
-
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "TAP"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,7 @@ from tabtap.table.table import NO_ROW, NumberScale, Table, concat
 class Real:
     """Add nothing."""
 
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "Real"
+    name: ClassVar[str] = "Real"
 
     def make(
         self,
@@ -42,10 +39,7 @@ class Real:
 class Copies:
     """Repeat real rows, classes or target bins evenly."""
 
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "Copies"
+    name: ClassVar[str] = "Copies"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
@@ -62,14 +56,11 @@ class Jitter:
     scale: float = 0.3
     """Standard deviation of the noise, in those of the column."""
 
+    name: ClassVar[str] = "Jitter"
+
     def __post_init__(self) -> None:
         if not self.scale >= 0:
             raise bad_setting("scale", self.scale, "not be negative", "Try 0.3.")
-
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "Jitter"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
@@ -88,10 +79,7 @@ class SMOTE:
     as its column's mean, so that new rows have no holes among their numbers.
     """
 
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "SMOTE"
+    name: ClassVar[str] = "SMOTE"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch

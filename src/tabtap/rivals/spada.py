@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import ndtri
@@ -57,6 +57,8 @@ class SPADA:
     flow: FlowSettings = field(default_factory=FlowSettings)
     """How flows are built and trained."""
 
+    name: ClassVar[str] = "SPADA"
+
     def __post_init__(self) -> None:
         if self.numbers not in ("flow", "kde"):
             must = "be 'flow' or 'kde'"
@@ -64,11 +66,6 @@ class SPADA:
         if self.max_parents < 0:
             must = "not be negative"
             raise bad_setting("max_parents", self.max_parents, must, "Try 3.")
-
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "SPADA"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch

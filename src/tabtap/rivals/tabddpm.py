@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 import torch
@@ -83,10 +83,7 @@ class TabDdpm:
             return self.n_steps
         return _PAPER_STEPS if self.size == "paper" else _DEFAULT_STEPS
 
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "TabDDPM"
+    name: ClassVar[str] = "TabDDPM"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -52,10 +53,7 @@ class Tvae:
     loss_factor: float = 2.0
     """Weight of the reconstruction beside the divergence from the prior."""
 
-    @property
-    def name(self) -> str:
-        """The name it goes by in tables."""
-        return "TVAE"
+    name: ClassVar[str] = "TVAE"
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
