@@ -1,22 +1,11 @@
 import numpy as np
 import pytest
+from stand_ins import Told, same_for_all
 
 from tabtap.domain import ClassPrediction, ValuePrediction
 from tabtap.errors import EvaluatorError, UserInputError
 from tabtap.evaluate.evaluators import PanelPrediction
 from tabtap.evaluate.judging import ask
-
-
-class Foreign:
-    """Someone's own evaluator, which does what the test tells it to."""
-
-    name = "mine"
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def predict(self, contexts, queries):
-        return self.answer(contexts, queries)
 
 
 @pytest.fixture
@@ -29,18 +18,17 @@ def pairs(build_table):
     )
 
 
-def even(_contexts, queries):
-    return [ClassPrediction(np.full((len(q), 2), 0.5)) for q in queries]
+even = same_for_all(0.5).predict
 
 
 def test_sound_answers_are_passed_on(pairs):
-    answers = ask(Foreign(even), *pairs)
+    answers = ask(Told(even), *pairs)
 
     assert [len(answer) for answer in answers] == [3, 1]
 
 
 def test_an_iterator_of_answers_will_do(pairs):
-    assert len(ask(Foreign(lambda c, q: iter(even(c, q))), *pairs)) == 2
+    assert len(ask(Told(lambda c, q: iter(even(c, q))), *pairs)) == 2
 
 
 def test_an_evaluator_that_raises_is_named_with_what_it_was_given(pairs):
@@ -48,7 +36,7 @@ def test_an_evaluator_that_raises_is_named_with_what_it_was_given(pairs):
         raise ZeroDivisionError("by 0")
 
     with pytest.raises(EvaluatorError, match="'mine' failed on 2 contexts of 2 to 3"):
-        ask(Foreign(fail), *pairs)
+        ask(Told(fail), *pairs)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +50,7 @@ def test_an_evaluator_that_raises_is_named_with_what_it_was_given(pairs):
 )
 def test_answers_to_other_queries_are_refused(pairs, answer):
     with pytest.raises(EvaluatorError, match="one prediction per pair"):
-        ask(Foreign(answer), *pairs)
+        ask(Told(answer), *pairs)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +65,7 @@ def test_answers_to_other_queries_are_refused(pairs, answer):
 )
 def test_what_is_no_prediction_is_the_evaluator_s_fault(pairs, nonsense):
     with pytest.raises(EvaluatorError, match="The evaluator 'mine'"):
-        ask(Foreign(lambda _c, q: nonsense(q)), *pairs)
+        ask(Told(lambda _c, q: nonsense(q)), *pairs)
 
 
 def shaped(*shape, fill=0.5):
@@ -103,7 +91,7 @@ def numbers(mean, variance):
 )
 def test_probabilities_that_are_none_are_refused(pairs, answer, fault):
     with pytest.raises(EvaluatorError, match=f"'mine' answered .*{fault}"):
-        ask(Foreign(answer), *pairs)
+        ask(Told(answer), *pairs)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +113,7 @@ def test_numbers_that_are_none_are_refused(build_table, answer, fault):
     real = build_table([0.0, 2.0, 5.0], np.zeros(3))
 
     with pytest.raises(EvaluatorError, match=f"'mine' answered {fault}"):
-        ask(Foreign(answer), [real], [real], real)
+        ask(Told(answer), [real], [real], real)
 
 
 def test_every_member_of_a_panel_is_looked_at(pairs):
@@ -137,14 +125,14 @@ def test_every_member_of_a_panel_is_looked_at(pairs):
         ]
 
     with pytest.raises(EvaluatorError, match="NaN as a probability"):
-        ask(Foreign(answer), *pairs)
+        ask(Told(answer), *pairs)
 
 
 def test_errors_of_numbers_are_counted_in_the_real_rows_deviations(build_table):
     real = build_table([0.0, 4.0], np.zeros(2))  # deviation 2
     query = build_table([2.0], np.zeros(1))
 
-    (answer,) = ask(Foreign(numbers(6.0, 1.0)), [real], [query], real)
+    (answer,) = ask(Told(numbers(6.0, 1.0)), [real], [query], real)
 
     assert answer.losses(query) == pytest.approx([4.0])
 
@@ -160,7 +148,7 @@ def test_errors_of_numbers_are_counted_in_the_real_rows_deviations(build_table):
     ],
 )
 def test_the_way_out_is_another_one_in_the_same_role(pairs, answer, role, name, other):
-    foreign = Foreign(answer)
+    foreign = Told(answer)
     foreign.name = name
 
     with pytest.raises(EvaluatorError) as caught:
@@ -176,5 +164,5 @@ def test_errors_that_say_themselves_what_to_do_pass_through(pairs, error):
         raise error
 
     with pytest.raises(type(error)) as caught:
-        ask(Foreign(fail), *pairs)
+        ask(Told(fail), *pairs)
     assert caught.value is error

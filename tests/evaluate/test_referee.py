@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer_names, roc_auc_score
+from stand_ins import Told
 
 from tabtap.domain import Lineages
 from tabtap.errors import EvaluatorError, UserInputError
@@ -229,11 +230,8 @@ def test_targets_of_any_size_can_be_scored(build_table, lineages, far):
 
 
 def test_a_referee_that_answers_nonsense_is_called_a_referee(real, lineages):
-    class Mute:
-        name = "mute"
-
-        def predict(self, _contexts, queries):
-            return [np.full((len(asked), 2), 0.5) for asked in queries]
+    def arrays(_contexts, queries):
+        return [np.full((len(asked), 2), 0.5) for asked in queries]
 
     with pytest.raises(EvaluatorError, match=r"The referee 'mute' .*referee='panel'"):
-        referee_of(real, lineages, Mute()).scores(real.empty())
+        referee_of(real, lineages, Told(arrays, "mute")).scores(real.empty())

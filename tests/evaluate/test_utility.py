@@ -3,9 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from stand_ins import Told, all_zero
 
 from tabtap.config import UtilityConfig
-from tabtap.domain import ClassPrediction, Lineages, ValuePrediction
+from tabtap.domain import ClassPrediction, Lineages
 from tabtap.errors import EvaluatorError
 from tabtap.evaluate import EstimatorEvaluator, PanelEvaluator
 from tabtap.evaluate.judging import FoldUtility
@@ -102,19 +103,13 @@ def test_sets_judged_together_gain_what_they_gain_alone(real, lineages):
 
 
 def test_no_rows_are_not_asked_about(real, lineages):
-    class Asked(Exception):
-        pass
-
     utility = utility_of(real, lineages)
     baseline = utility.baseline(real.empty())
 
-    class Refusing:
-        name = "refusing"
+    def refuse(contexts, queries):
+        raise AssertionError(f"{len(contexts)} contexts, {len(queries)} queries")
 
-        def predict(self, contexts, queries):
-            raise Asked(len(contexts), len(queries))
-
-    silent = replace(utility, evaluator=Refusing())
+    silent = replace(utility, evaluator=Told(refuse))
 
     assert silent.gains(baseline, [real.empty()])[0].gain == 0.0
     assert silent.gains(baseline, []) == []
@@ -198,13 +193,7 @@ def test_regression_is_counted_in_the_real_targets_deviations(build_table, linea
     target = 1000 * rng.normal(size=N_REAL)
     real = build_table(target, rng.normal(size=N_REAL))
 
-    class Zero:
-        name = "zero"
-
-        def predict(self, _contexts, queries):
-            return [ValuePrediction(np.zeros(len(q)), np.ones(len(q))) for q in queries]
-
-    baseline = utility_of(real, lineages, Zero()).baseline(real.empty())
+    baseline = utility_of(real, lineages, Told(all_zero)).baseline(real.empty())
 
     assert baseline.hardness == pytest.approx(np.abs(target) / target.std())
     assert np.concatenate(baseline.fold_losses).max() == pytest.approx(
@@ -216,14 +205,11 @@ def test_regression_is_counted_in_the_real_targets_deviations(build_table, linea
 def test_an_evaluator_that_answers_no_numbers_is_refused_at_the_baseline(
     real, lineages, stated
 ):
-    class Mute:
-        name = "mute"
-
-        def predict(self, _contexts, queries):
-            return [
-                ClassPrediction(np.resize(np.array(stated, float), (len(q), 2)))
-                for q in queries
-            ]
+    def mute(_contexts, queries):
+        return [
+            ClassPrediction(np.resize(np.array(stated, float), (len(q), 2)))
+            for q in queries
+        ]
 
     with pytest.raises(EvaluatorError, match="'mute' answered NaN"):
-        utility_of(real, lineages, Mute()).baseline(real.empty())
+        utility_of(real, lineages, Told(mute, "mute")).baseline(real.empty())

@@ -2,21 +2,11 @@ import itertools
 
 import numpy as np
 import pytest
+from stand_ins import Tape
 
 from tabtap.domain import Feedback
 from tabtap.errors import EvaluatorError
 from tabtap.loop import Stop
-
-
-class Tape:
-    def __init__(self):
-        self.steps, self.windows = [], []
-
-    def on_step(self, record):
-        self.steps.append(record)
-
-    def on_window(self, record):
-        self.windows.append(record)
 
 
 class Clock:
