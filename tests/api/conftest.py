@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from stand_ins import Listener, MoreIsBetter
 
 from tabtap.api import Preset, run
 from tabtap.api.own_parts import check_own_judge
@@ -14,7 +15,6 @@ from tabtap.config import (
     ProposalConfig,
     UtilityConfig,
 )
-from tabtap.domain import ClassPrediction, ValuePrediction
 
 
 def tiny_preset(**commit):
@@ -32,35 +32,13 @@ def tiny_preset(**commit):
     )
 
 
-class MoreIsBetter:
-    """A judge that is the surer of the truth the more rows its context has."""
-
-    name = "more is better"
-
-    def __init__(self, sign=1.0):
-        self.sign = sign
-
-    def predict(self, contexts, queries):
-        pairs = zip(contexts, queries, strict=True)
-        return [self._answer(len(c), q) for c, q in pairs]
-
-    def _answer(self, n_rows, asked):
-        sure = 1 / (1 + np.exp(-self.sign * n_rows / 50))
-        if asked.schema.target.task == "regression":
-            off = np.full(len(asked), (1 - sure) * np.std(asked.target_values))
-            return ValuePrediction(asked.target_values + off, np.ones(len(asked)))
-        n_classes = asked.schema.n_conditions
-        p = np.full((len(asked), n_classes), (1 - sure) / max(n_classes - 1, 1))
-        p[np.arange(len(asked)), asked.target.astype(int)] = sure
-        return ClassPrediction(p)
-
-
 @pytest.fixture(autouse=True)
 def oracles_may_judge(monkeypatch):
     """Let a judge of these tests read the truth, which a run refuses of any other."""
 
     def check(judge, *given):
-        if not isinstance(getattr(judge, "inner", judge), MoreIsBetter):
+        oracle = judge.inner if isinstance(judge, Listener) else judge
+        if not isinstance(oracle, MoreIsBetter):
             check_own_judge(judge, *given)
 
     monkeypatch.setattr(run, "check_own_judge", check)

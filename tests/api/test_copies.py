@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from stand_ins import Listener
 
 from tabtap.api import TabularAugmenter
 from tabtap.api.choices import copies_note, copies_of
@@ -11,25 +12,13 @@ from tabtap.table import read_frame
 SAID = "copies stay on one side of every split and count as one."
 
 
-class Watching:
-    """A judge that remembers which real rows stood on the two sides of each split."""
-
-    name = "watching"
-
-    def __init__(self, inner):
-        self.inner, self.sides = inner, []
-
-    def predict(self, contexts, queries):
-        for context, asked in zip(contexts, queries, strict=True):
-            self.sides.append((set(context.origin), set(asked.origin)))
-        return self.inner.predict(contexts, queries)
-
-    def tears(self, one, other):
-        """Tell whether two rows ever stood on different sides."""
-        return any(
-            (one in seen and other in asked) or (other in seen and one in asked)
-            for seen, asked in self.sides
-        )
+def tears(judge, one, other):
+    """Tell whether two real rows ever stood on different sides of a split."""
+    sides = [(set(seen.origin), set(asked.origin)) for seen, asked in judge.asked]
+    return any(
+        (one in seen and other in asked) or (other in seen and one in asked)
+        for seen, asked in sides
+    )
 
 
 def run(frame, tiny, judge, **settings):
@@ -47,12 +36,12 @@ def twice(patients):
 
 
 def test_copies_never_sit_on_both_sides_and_count_once(tiny, helpful, twice):
-    judge = Watching(helpful)
+    judge = Listener(helpful)
 
     result = run(twice, tiny, judge)
 
-    assert judge.sides
-    assert not any(judge.tears(row, row + 20) for row in range(20))
+    assert judge.asked
+    assert not any(tears(judge, row, row + 20) for row in range(20))
     clusters = result.certificates[0].evidence["clusters"]
     assert clusters.tolist() == [*range(20), *range(20)]
 
@@ -66,12 +55,12 @@ def test_copies_are_said_and_are_not_the_users_groups(tiny, helpful, twice):
 
 
 def test_groups_of_the_users_are_left_as_they_are(tiny, helpful, twice):
-    judge = Watching(helpful)
+    judge = Listener(helpful)
 
     result = run(twice, tiny, judge, groups=np.arange(40) // 2)
 
     assert result.about.notes == ()
-    assert any(judge.tears(row, row + 20) for row in range(20))
+    assert any(tears(judge, row, row + 20) for row in range(20))
     clusters = result.certificates[0].evidence["clusters"]
     assert clusters.tolist() == (np.arange(40) // 2).tolist()
 

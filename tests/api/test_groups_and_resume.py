@@ -1,24 +1,10 @@
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
+from stand_ins import Listener, StopAfter
 
 from tabtap.api import TabularAugmenter
 from tabtap.errors import RuleBrokenWarning, RunInterrupted, UserInputError
-
-
-class StopAfter:
-    """An observer that interrupts the run after some windows, as Ctrl-C would."""
-
-    def __init__(self, n_windows):
-        self.left = n_windows
-
-    def on_step(self, record):
-        pass
-
-    def on_window(self, record):  # noqa: ARG002
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
 
 
 def make(tiny, judge, **settings):
@@ -35,7 +21,7 @@ def test_an_interrupted_run_resumes_with_the_same_result(
     augmenter = make(tiny, helpful, checkpoint=tmp_path)
 
     with pytest.raises(RunInterrupted, match=f"after {n_windows} windows"):
-        augmenter.fit_table(X, y=y, observer=StopAfter(n_windows))
+        augmenter.fit_table(X, y=y, observer=StopAfter(n_windows=n_windows))
     resumed = augmenter.fit_resample(X, y)[0]
 
     assert_frame_equal(resumed, whole)
@@ -51,29 +37,17 @@ def test_a_folder_of_another_run_is_not_taken_up(tiny, helpful, patients, tmp_pa
     assert_frame_equal(other[0], fresh[0])
 
 
-class GroupsApart:
-    """A judge that fails when a group stands on both sides."""
-
-    name = "groups apart"
-
-    def __init__(self, inner, groups):
-        self.inner, self.groups = inner, np.asarray(groups)
-
-    def predict(self, contexts, queries):
-        for context, asked in zip(contexts, queries, strict=True):
-            left, right = self.groups[context.origin], self.groups[asked.origin]
-            assert not set(left) & set(right)
-        return self.inner.predict(contexts, queries)
-
-
 def test_rows_of_one_group_never_sit_on_both_sides(tiny, helpful, patients):
     X, y, _ = patients
     mouse = np.repeat(np.arange(10), 4)
-    judge = GroupsApart(helpful, mouse)
+    judge = Listener(helpful)
 
     augmenter = make(tiny, judge, groups=mouse)
     augmenter.fit_resample(X, y)
 
+    assert judge.asked
+    for context, asked in judge.asked:
+        assert not set(mouse[context.origin]) & set(mouse[asked.origin])
     grown = augmenter.result_.groups
     assert grown[: len(X)].tolist() == mouse.tolist()
     assert (grown[len(X) :] == mouse[augmenter.result_.parent_indices]).all()
@@ -95,7 +69,7 @@ def test_an_interrupt_leaves_what_was_committed_and_says_so(tiny, helpful, patie
     augmenter = make(tiny, helpful)
 
     with pytest.raises(RunInterrupted, match="rows committed until then are in result"):
-        augmenter.fit_table(X, y=y, observer=StopAfter(1))
+        augmenter.fit_table(X, y=y, observer=StopAfter(n_windows=1))
 
     assert augmenter.result_.verdict == "augment"
     assert "interrupted" in augmenter.result_.why

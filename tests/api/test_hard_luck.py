@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from stand_ins import Told, same_for_all
 
 from tabtap.api import TabularAugmenter
-from tabtap.domain import ClassPrediction
 from tabtap.errors import EvaluatorError, RuleBrokenWarning, UserInputError
 
 
@@ -104,40 +104,29 @@ def test_rows_keep_the_rules_that_some_real_rows_break(tiny, helpful, patients):
     assert (result.synthetic["age"] > 25).all()
 
 
-class Broken:
-    name = "broken"
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def predict(self, contexts, queries):  # noqa: ARG002
-        if self.answer is None:
-            raise RuntimeError("no fuel")
-        return [
-            ClassPrediction(np.full((len(q), q.schema.n_conditions), self.answer))
-            for q in queries
-        ]
+def no_fuel(_contexts, _queries):
+    raise RuntimeError("no fuel")
 
 
 def test_a_referee_that_raises_is_named_with_its_reason(tiny, patients):
     X, y, _ = patients
 
     with pytest.raises(EvaluatorError, match=r"broken.*no fuel"):
-        run(X.assign(y=y), "y", tiny, Broken(None))
+        run(X.assign(y=y), "y", tiny, Told(no_fuel, "broken"))
 
 
 def test_a_referee_that_answers_nan_is_named(tiny, patients):
     X, y, _ = patients
 
     with pytest.raises(EvaluatorError, match=r"referee.*broken"):
-        run(X.assign(y=y), "y", tiny, Broken(np.nan))
+        run(X.assign(y=y), "y", tiny, same_for_all(np.nan, "broken"))
 
 
 def test_an_evaluator_that_answers_nan_is_named(tiny, helpful, patients):
     X, y, _ = patients
 
     with pytest.raises(EvaluatorError, match=r"evaluator.*broken"):
-        run(X.assign(y=y), "y", tiny, helpful, evaluator=Broken(np.nan))
+        run(X.assign(y=y), "y", tiny, helpful, evaluator=same_for_all(np.nan, "broken"))
 
 
 def test_a_scoring_that_no_fold_allows_is_refused_before_learning(

@@ -7,16 +7,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from stand_ins import Told
 
 from tabtap.api import TabularAugmenter
 from tabtap.errors import EvaluatorError, UserInputError
-
-
-class Mute:
-    name = "mute"
-
-    def predict(self, contexts, queries):  # noqa: ARG002
-        return []
 
 
 @pytest.fixture
@@ -44,7 +38,7 @@ def pipeline_of(*columns):
     [
         (Ridge(), "Ridge is a regressor"),
         (pipeline_of("wings"), "Pipeline cannot be fitted.*wings"),
-        (Mute(), "'mute' answered .* queries"),
+        (Told(lambda *_: [], "mute"), "'mute' answered .* queries"),
     ],
     ids=["wrong kind", "no such column", "no answer"],
 )
@@ -73,7 +67,7 @@ def test_identifiers_that_new_rows_lack_are_missed_before_learning(tiny, patient
 def test_no_referee_is_asked_where_the_paper_asks_none(tiny_paper, patients):
     X, y, _ = patients
 
-    result = run(X, y, tiny_paper, referee=Mute())
+    result = run(X, y, tiny_paper, referee=Told(lambda *_: [], "mute"))
 
     assert result.certificates[0].protocol == "paper"
 

@@ -1,15 +1,26 @@
-"""The way back with a network whose answers are known: no training is needed."""
-
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from tabtap.config import DiffusionConfig
-from tabtap.diffusion.encoding import Layout
+from tabtap.diffusion import fit_backbone
+from tabtap.diffusion import sample as module
+from tabtap.diffusion.encoding import Layout, fit_encodings
 from tabtap.diffusion.network import Denoiser
-from tabtap.diffusion.sample import Job, Sampler
+from tabtap.diffusion.sample import (
+    Job,
+    Sampler,
+    draw_row_noise,
+    first_targets,
+    move_targets,
+)
+from tabtap.table import read_frame
+
+# ---- The way back with a network whose answers are known: no training is needed.
+
 
 N_ROWS = 4000
 CORRELATION = 0.8
@@ -131,3 +142,195 @@ def test_kept_tokens_stay_whatever_the_network_says(conditioning):
     tokens = sampler.run(replace(job, free_tokens=kept))[1]
 
     assert (tokens == 2).all()
+
+
+# ---- Noise: every row has a seed of its own.
+
+
+SEEDS = np.array([3, 2**64 - 1, 0], dtype=np.uint64)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_row_s_noise_depends_on_its_own_seed_alone(overwrite):
+    together = draw_row_noise(SEEDS, 5, 4, 3, overwrite=overwrite)
+    last = draw_row_noise(SEEDS[2:], 5, 4, 3, overwrite=overwrite)
+
+    for all_rows, one_row in zip(together, last, strict=True):
+        assert np.array_equal(all_rows[2:], one_row)
+
+
+def test_overwriting_changes_no_other_draw():
+    without = draw_row_noise(SEEDS, 5, 4, 3, overwrite=False)
+    with_it = draw_row_noise(SEEDS, 5, 4, 3, overwrite=True)
+
+    assert without.overwriting.size == 0
+    assert with_it.overwriting.shape == with_it.fresh.shape == (3, 6, 4)
+    assert np.array_equal(without.fresh, with_it.fresh)
+    assert np.array_equal(without.pick, with_it.pick)
+
+
+def test_noise_is_normal_and_picks_are_uniform():
+    seeds = np.arange(400, dtype=np.uint64)
+
+    noise = draw_row_noise(seeds, 9, 10, 10, overwrite=True)
+
+    # 40,000 numbers: the mean's standard error is 0.005.
+    for normal in (noise.fresh, noise.overwriting):
+        assert abs(normal.mean()) < 0.03
+        assert abs(normal.std() - 1) < 0.03
+    assert abs(np.corrcoef(noise.fresh.ravel(), noise.overwriting.ravel())[0, 1]) < 0.03
+    for uniform in (noise.order, noise.pick, noise.rare):
+        assert uniform.shape == (400, 10)
+        assert abs(uniform.mean() - 0.5) < 0.03
+        assert uniform.min() >= 0
+        assert uniform.max() <= 1
+
+
+# ---- Drawing in chunks.
+
+
+def test_rows_drawn_in_small_chunks_are_the_same(backbone, mixed, content, monkeypatch):
+    mask = np.random.default_rng(0).random(mixed.missing.shape) < 0.5
+    at_once = backbone.inpaint(mixed, mask, np.random.default_rng(1))
+
+    monkeypatch.setattr(module, "_CHUNK_CELLS", 1)
+    in_chunks = backbone.inpaint(mixed, mask, np.random.default_rng(1))
+
+    assert content(in_chunks) == content(at_once)
+
+
+def test_chunks_bound_the_noise_that_is_held_at_once(backbone, monkeypatch):
+    sizes = []
+    draw_row_noise = module.draw_row_noise
+
+    def measured(seeds, *rest, **more):
+        sizes.append(len(seeds))
+        return draw_row_noise(seeds, *rest, **more)
+
+    monkeypatch.setattr(module, "draw_row_noise", measured)
+    monkeypatch.setattr(module, "_CHUNK_CELLS", 2000)
+    backbone.sample(200, np.random.default_rng(0))
+
+    assert sum(sizes) == 200
+    assert max(sizes) < 100
+
+
+# ---- A regression target is drawn first, in its bin, and its row given it.
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def table_of(x, y, **more):
+    frame = pd.DataFrame({"x": x, "y": y})
+    return read_frame(frame, "y", task="regression", **more)
+
+
+@pytest.fixture
+def line(rng):
+    """Two hundred rows in which x is twice the target, and a little noise."""
+    y = rng.normal(size=200)
+    return table_of(2 * y + 0.1 * rng.normal(size=200), y, n_bins=4)
+
+
+def encoding_of(table, **config):
+    (encoding,), _ = fit_encodings([table], DiffusionConfig(**config))
+    return encoding
+
+
+def test_first_targets_are_real_ones_of_the_wanted_bin(line, rng):
+    bins = np.repeat(np.arange(4), 50)
+
+    drawn = first_targets(encoding_of(line), bins, rng.random(200))
+
+    assert set(drawn) <= set(line.target_values)
+    edges = line.schema.target.edges
+    assert np.searchsorted(edges, drawn, side="left").tolist() == bins.tolist()
+
+
+def test_chance_reaches_the_first_and_the_last_of_a_bin(line):
+    inside = np.sort(line.target_values[line.condition == 2])
+    chance = np.array([0.0, np.nextafter(1.0, 0.0)])
+
+    drawn = first_targets(encoding_of(line), np.array([2, 2]), chance)
+
+    assert drawn.tolist() == [inside[0], inside[-1]]
+
+
+def test_of_many_rows_some_targets_are_kept(rng):
+    y = rng.normal(size=5000)
+
+    kept = encoding_of(table_of(y, y)).targets
+
+    assert len(kept) == 1000
+    assert (kept[0], kept[-1]) == (y.min(), y.max())
+    assert np.median(kept) == pytest.approx(np.median(y), abs=0.01)
+
+
+def test_moved_targets_stay_in_their_bins_and_spread_as_before(rng):
+    y = rng.normal(size=40)
+    table = table_of(y, y, n_bins=4).take(np.tile(np.arange(40), 100))
+    encoding = encoding_of(table.take(np.arange(40)))
+
+    moved = move_targets(encoding, table, rng.standard_normal(4000))
+
+    assert moved.condition.tolist() == table.condition.tolist()
+    assert (moved.target_values != table.target_values).mean() > 0.99
+    assert moved.target_values.mean() == pytest.approx(y.mean(), abs=0.1)
+    assert moved.target_values.std() == pytest.approx(y.std(), rel=0.1)
+    assert moved.target_values.min() >= y.min()
+    assert moved.target_values.max() <= y.max()
+
+
+@pytest.mark.parametrize("values", [np.arange(40) // 4, np.arange(40) * 100])
+def test_whole_numbers_are_rounded_and_do_not_leave_their_bin(values, rng):
+    table = table_of(rng.normal(size=40), values, n_bins=7)
+
+    moved = move_targets(encoding_of(table), table, rng.standard_normal(40))
+
+    assert moved.condition.tolist() == table.condition.tolist()
+    assert (moved.target_values == moved.target_values.round()).all()
+
+
+def test_without_smoothing_a_target_stays_what_it_is(line, rng):
+    encoding = encoding_of(line, smoothing=0.0)
+
+    moved = move_targets(encoding, line, rng.standard_normal(200))
+
+    assert moved.target_values == pytest.approx(line.target_values, abs=1e-12)
+
+
+def test_where_kept_cells_are_overwritten_the_bin_is_given(line):
+    encodings, layout = fit_encodings([line], DiffusionConfig.paper())
+
+    assert layout.n_conditions == 4
+    assert not layout.target_is_given
+    assert encodings[0].cells(line).condition.tolist() == line.condition.tolist()
+
+
+def test_a_row_belongs_to_its_exact_target_not_only_to_its_bin(line, rng):
+    backbone = fit_backbone(line, rng=rng, config=DiffusionConfig(n_steps=600))
+
+    rows = backbone.sample(800, rng)
+
+    # Within a bin, where rows that only knew their bin would have no slope at all.
+    inner = rows.condition == 1
+    slope, _ = np.polyfit(rows.target_values[inner], rows.numeric[inner, 0], 1)
+    assert slope == pytest.approx(2.0, abs=0.3)
+
+
+def test_the_first_rows_do_not_depend_on_how_many_follow(line):
+    backbone = fit_backbone(
+        line, rng=np.random.default_rng(0), config=DiffusionConfig(n_steps=5)
+    )
+    wanted = np.array([0, 1, 2, 3])
+
+    few = backbone.sample(4, np.random.default_rng(1), targets=wanted)
+    many = backbone.sample(
+        8, np.random.default_rng(1), targets=np.concatenate([wanted, wanted])
+    )
+
+    assert few.target_values.tolist() == many.target_values[:4].tolist()
+    assert few.numeric.tolist() == many.numeric[:4].tolist()

@@ -6,29 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stand_ins import Listener, same_for_all
 
 from tabtap.config import UtilityConfig
-from tabtap.domain import ClassPrediction, Lineages
+from tabtap.domain import Lineages
 from tabtap.evaluate.judging import FoldReferee, FoldUtility
 from tabtap.evaluate.metric import metric_of
 from tabtap.loop import CrossfitCommitment
-
-
-class Listener:
-    """Knows nothing about any query, and notes what it was asked."""
-
-    name = "listener"
-
-    def __init__(self, n_classes):
-        self.n_classes = n_classes
-        self.asked = []
-
-    def predict(self, contexts, queries):
-        self.asked += zip(contexts, queries, strict=True)
-        even = 1 / self.n_classes
-        return [
-            ClassPrediction(np.full((len(q), self.n_classes), even)) for q in queries
-        ]
 
 
 def is_real(table, real):
@@ -45,7 +29,7 @@ def listening(request, make_world):
 
     world = make_world(random_worth, n_folds=4, actions_per_batch=request.param)
     scene = world.scene
-    listener = Listener(3)
+    listener = Listener(same_for_all(1 / 3))
     utility = FoldUtility(scene.real, scene.lineages, listener, UtilityConfig())
     referee = FoldReferee(scene.real, scene.lineages, listener, metric_of("score"))
 

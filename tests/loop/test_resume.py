@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stand_ins import StopAfter
 
 from tabtap.archive import Archive
 from tabtap.domain.written import certificate_to_json, steps_to_arrays, steps_to_json
@@ -111,19 +112,11 @@ def test_a_run_broken_off_within_a_window_equals_the_uninterrupted_one(
     outcome, _, memory = kept
     file = tmp_path / "broken off"
 
-    class Impatient:
-        def on_window(self, record):
-            pass
-
-        def on_step(self, record):
-            if record.step == 14:
-                raise KeyboardInterrupt
-
     def keep(progress):
         save_progress(progress, file, scene=world.scene, memory=memory)
 
     with pytest.raises(KeyboardInterrupt):
-        world.run(35, observer=Impatient(), keep=keep, clock=Frozen())
+        world.run(35, observer=StopAfter(n_steps=15), keep=keep, clock=Frozen())
     progress = load_progress(file, scene=world.scene, memory=memory)
     resumed = world.run(35, progress=progress, clock=Frozen())
 

@@ -2,23 +2,11 @@
 
 import numpy as np
 import pytest
+from stand_ins import ToldGains
 
 from tabtap.config import CommitConfig
-from tabtap.domain import Baseline, Standing, Trial, UtilityEstimate
+from tabtap.domain import Baseline, Standing, Trial
 from tabtap.loop import PaperCommitment
-
-
-class Told:
-    """A utility that is told the answer; all folds agree, so there is no error bar."""
-
-    def __init__(self, gain):
-        self.gain = gain
-
-    def gains(self, baseline, added):
-        return [
-            UtilityEstimate(self.gain, (self.gain,) * len(baseline.fold_losses))
-            for _ in added
-        ]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +23,8 @@ class Told:
 def test_the_pool_is_committed_if_its_gain_exceeds_tau(
     real, lineages, make_rows, gain, least, committed
 ):
-    rule = PaperCommitment(Told(gain), CommitConfig(min_gain=least), "told")
+    # All folds agree, so there is no error bar.
+    rule = PaperCommitment(ToldGains([gain] * 5), CommitConfig(min_gain=least), "told")
     losses = tuple(np.ones(2) for _ in range(5))
     baseline = Baseline((), (), losses, np.zeros(30), np.zeros(30))
     trial = Trial(0, lineages, real.empty(), make_rows(0), baseline, Standing(), 0)

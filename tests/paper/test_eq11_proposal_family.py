@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from stand_ins import Mirror
 
 from tabtap.config import ProposalConfig
 from tabtap.domain import WHOLE, Action, Lineages, Template
@@ -11,16 +12,6 @@ N_ROWS, N_COLUMNS, N_DRAWN = 12, 8, 2000
 IMPORTANT = np.arange(N_COLUMNS) < 2
 
 
-class Witness:
-    """Writes down what it is asked for and changes nothing."""
-
-    unseen_folds = (WHOLE,)
-
-    def inpaint_seeded(self, anchors, regenerate, seeds, **_):
-        self.anchors, self.regenerate, self.seeds = anchors[0], regenerate[0], seeds[0]
-        return list(anchors)
-
-
 @pytest.fixture
 def ask(build_table):
     rng = np.random.default_rng(0)
@@ -28,7 +19,7 @@ def ask(build_table):
     hardness = np.arange(N_ROWS) * 1.0
 
     def answer(template=Template.EXPLORE, rho=0.5, hard_share=0.5):
-        witness = Witness()
+        witness = Mirror((WHOLE,))
         config = ProposalConfig(candidates_per_step=N_DRAWN, hard_share=hard_share)
         lineages = Lineages(np.arange(N_ROWS) % 3, crossfit=False)
         proposer = LineageProposer(witness, lineages, config, {WHOLE: IMPORTANT})

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from stand_ins import Told, all_zero
 
 from tabtap.config import UtilityConfig
-from tabtap.domain import Lineages, ValuePrediction
+from tabtap.domain import Lineages
 from tabtap.evaluate import EstimatorEvaluator
 from tabtap.evaluate.judging import FoldUtility
 
@@ -39,15 +40,11 @@ def test_the_hardest_regression_queries_are_those_with_the_largest_residuals(
     target = np.array([0.0, 5.0, -7.0, 1.0, 6.0, -2.0])
     real = build_table(target, np.zeros(6))
 
-    class Zero:
-        name = "zero"
-
-        def predict(self, _contexts, queries):
-            return [ValuePrediction(np.zeros(len(q)), np.ones(len(q))) for q in queries]
-
     lineages = Lineages(np.array([0, 0, 0, 1, 1, 1]), crossfit=False)
     config = UtilityConfig(n_folds=2, focus_fraction=0.2)
 
-    baseline = FoldUtility(real, lineages, Zero(), config).baseline(real.empty())
+    baseline = FoldUtility(real, lineages, Told(all_zero), config).baseline(
+        real.empty()
+    )
 
     assert [rows.target.tolist() for rows in baseline.focus] == [[-7.0], [6.0]]

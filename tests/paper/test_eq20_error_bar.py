@@ -5,9 +5,10 @@ Equation 49 is the error bar: t(0.975, M - 1) sigma / sqrt(M) over M = 5 folds.
 
 import numpy as np
 import pytest
+from stand_ins import ToldGains
 
 from tabtap.config import AugmentConfig
-from tabtap.domain import Baseline, Standing, Trial, UtilityEstimate
+from tabtap.domain import Baseline, Standing, Trial
 from tabtap.domain.judgement import two_sided_fold_margin
 from tabtap.loop import PaperCommitment
 
@@ -31,18 +32,13 @@ def checks(real, lineages, make_rows):
     baseline = Baseline((), (), losses, np.zeros(30), np.zeros(30))
     settings = AugmentConfig.paper().commit
 
-    class Noisy:
-        def __init__(self, folds):
-            self.folds = folds
-
-        def gains(self, _baseline, _added):
-            return [UtilityEstimate(float(self.folds.mean()), tuple(self.folds))]
-
     def run(true_gains, seed):
         rng = np.random.default_rng(seed)
         certificates = []
         for gain in true_gains:
-            rule = PaperCommitment(Noisy(gain + rng.normal(size=5)), settings, "noisy")
+            rule = PaperCommitment(
+                ToldGains(gain + rng.normal(size=5)), settings, "noisy"
+            )
             trial = Trial(0, lineages, real.empty(), pool, baseline, Standing(), 0)
             certificates.append(rule.check(trial)[0])
         return certificates

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stand_ins import Mirror
 
 from tabtap.config import ProposalConfig
 from tabtap.domain import Candidates, Lineages, Template
@@ -113,16 +114,6 @@ def test_lineages_draw_apart_from_each_other(make, people, crossfit, act):
     masks = [made.of_lineage(member).regenerate for member in range(3)]
     assert not np.array_equal(masks[0], masks[1])
     assert not np.array_equal(masks[1], masks[2])
-
-
-class Mirror:
-    """Redraws nothing, so that every cell shows where it came from."""
-
-    def __init__(self, unseen_folds):
-        self.unseen_folds = unseen_folds
-
-    def inpaint_seeded(self, anchors, *_, **__):
-        return list(anchors)
 
 
 @settings(

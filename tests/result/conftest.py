@@ -1,24 +1,22 @@
 """Runs of the real loop with stages whose answers are known, in milliseconds."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from stand_ins import (
+    BestCritic,
+    CountingSensor,
+    EvenPolicy,
+    LineageRows,
+    ToldGates,
+    WorthReferee,
+    WorthUtility,
+)
 
 from tabtap.config import AugmentConfig, CommitConfig
-from tabtap.domain import (
-    TEMPLATES,
-    Action,
-    Admission,
-    Baseline,
-    Candidates,
-    Feedback,
-    LearnerState,
-    Lineages,
-    RefereeScores,
-    UtilityEstimate,
-)
+from tabtap.domain import Candidates, Lineages
 from tabtap.loop import (
     CrossfitCommitment,
     Limits,
@@ -32,105 +30,25 @@ from tabtap.result import AugmentResult, RunAbout
 from tabtap.table import read_frame
 
 
-@dataclass
-class Mixer:
-    """Proposes real rows, some of whose cells are those of other real rows."""
-
-    lineages: Lineages
-
-    def propose(self, real, _committed, _hardness, actions, rngs):
-        return [self._one(real, rng) for _, rng in zip(actions, rngs, strict=True)]
-
-    def _one(self, real, rng):
-        parts = []
-        for member in self.lineages.members:
-            seen = self.lineages.seen(member)
-            rows, other = (real.take(rng.choice(seen, 2)) for _ in range(2))
-            mask = rng.random(rows.missing.shape) < 0.5
-            cells = tuple(
-                np.where(chosen, theirs, ours)
-                for chosen, theirs, ours in zip(
-                    mask.T, other.cells, rows.cells, strict=True
-                )
-            )
-            missing = np.where(mask, other.missing, rows.missing)
-            rows = replace(rows, cells=cells, missing=missing)
-            rows = rows.with_origin(unseen_fold=member)
-            parts.append(Candidates(rows, mask, np.zeros(2, np.int64)))
-        return Candidates.joined(parts)
+def mixed(_action, real, seen, rng):
+    """Make real rows, some of whose cells are those of other real rows."""
+    rows, other = (real.take(rng.choice(seen, 2)) for _ in range(2))
+    mask = rng.random(rows.missing.shape) < 0.5
+    cells = tuple(
+        np.where(chosen, theirs, ours)
+        for chosen, theirs, ours in zip(mask.T, other.cells, rows.cells, strict=True)
+    )
+    missing = np.where(mask, other.missing, rows.missing)
+    return replace(rows, cells=cells, missing=missing), mask
 
 
-@dataclass
-class Gates:
-    """Refuses the first candidate of every lineage, or all of them."""
-
-    none_pass: bool = False
-    needs_prediction: bool = False
-
-    def admit(self, candidates, _context):
-        passed = np.arange(len(candidates)) > 0
-        passed &= not self.none_pass
-        admitted = candidates.take(passed)
-        scores = {"distance": np.linspace(1.0, 2.0, len(admitted))}
-        refused = {"range": 0, "copies": int((~passed).sum())}
-        return Admission(replace(admitted, scores=scores), refused)
-
-
-@dataclass
-class Judge:
-    """Every row beside the real ones changes all scores by about ``gain``."""
-
-    n_real: int
-    lineages: Lineages
-    gain: float
-    name: str = "stand-in: accuracy"
-
-    def scores(self, synthetic):
-        beside = [
-            len(self.lineages.held_by(self.lineages.judging(k), synthetic))
-            for k in self.lineages.fold
-        ]
-        unequal = 1 + 0.2 * np.cos(np.arange(self.n_real))
-        scores = 0.5 + self.gain * np.array(beside) * unequal
-        return RefereeScores(scores, {"one": scores, "other": scores - 0.1})
-
-    def baseline(self, _committed):
-        none = np.zeros(self.n_real)
-        losses = tuple(np.ones(2) for _ in range(self.lineages.n_folds))
-        return Baseline((), (), losses, none, none)
-
-    def gains(self, _baseline, added):
-        return [self._estimate(len(rows)) for rows in added]
-
-    def _estimate(self, n_rows):
-        folds = tuple(self.gain * n_rows * (1 + 0.01 * k) for k in range(3))
-        return UtilityEstimate(float(np.mean(folds)), folds)
-
-
-@dataclass(frozen=True)
-class Even:
-    """Policy, sensor and critic in one: nothing is learned."""
-
-    n_targets: int
-
-    def sample(self, _state, rng):
-        share = float(rng.random())
-        target = int(rng.integers(self.n_targets))
-        return Action(target, TEMPLATES[int(rng.integers(2))], share, share)
-
-    def improved(self, _experience):
-        return self
-
-    def read(self, _real, _committed, _pool, _uncertainty):
-        even = np.linspace(0.0, 0.5, self.n_targets)
-        yes = np.ones(self.n_targets, bool)
-        return LearnerState(even, 1 - even, np.array([0.5, 0.25]), 0.125, yes)
-
-    def noted(self, _template, _n_passed, _n_proposed):
-        return self
-
-    def judged(self, gain, _n_admitted):
-        return Feedback.DESIRABLE, gain, self
+def gates(*, none_pass):
+    """Refuse the first candidate of every lineage, or all of them."""
+    return ToldGates(
+        passes=lambda shown: (np.arange(len(shown)) > 0) & (not none_pass),
+        scores=lambda admitted: {"distance": np.linspace(1.0, 2.0, len(admitted))},
+        names=("range", "copies"),
+    )
 
 
 @pytest.fixture
@@ -143,22 +61,27 @@ def make_result():
         commit = CommitConfig(**{"window_length": 2, "confidence": 0.9, **settings})
         config = AugmentConfig(n_steps=12, actions_per_batch=1, commit=commit)
         lineages = Lineages(np.arange(len(real)) % 3, commit.protocol == "crossfit")
-        judge = Judge(len(real), lineages, gain)
+        name = "stand-in: accuracy"
+        utility = WorthUtility(real, lineages, lambda rows: gain * len(rows), 0.01)
         clusters = None
         if groups is not None:
             clusters = pd.factorize(np.asarray(groups))[0].astype(np.int64)
-        even = Even(real.schema.n_conditions)
-        rule = PaperCommitment(judge, commit, "stand-in: accuracy")
+        rule = PaperCommitment(utility, commit, name)
         if commit.protocol == "crossfit":
-            rule = CrossfitCommitment(judge, commit, clusters)
+            # Every row beside the real ones changes all scores by about the gain.
+            referee = WorthReferee(real, lineages, lambda rows: gain * len(rows), name)
+            rule = CrossfitCommitment(referee, commit, clusters)
         stages = Stages(
-            proposer=Mixer(lineages),
-            gatekeeper=Gates(none_pass),
-            utility=judge,
+            proposer=LineageRows(lineages, mixed),
+            gatekeeper=gates(none_pass=none_pass),
+            utility=utility,
             commitment=rule,
         )
         start = Progress(
-            committed=Candidates.none(real), policy=even, sensor=even, critic=even
+            committed=Candidates.none(real),
+            policy=EvenPolicy(),
+            sensor=CountingSensor(real.schema.n_conditions),
+            critic=BestCritic(),
         )
         limits = Limits(budget=budget, time_budget=time_budget)
         outcome = augment(Scene(real, lineages, stages, config, 0), start, limits)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,6 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tabtap.table import concat, read_frame, write_frame
+from tabtap.table.table import NumberScale, ancestor_rows
+
+# ---- Tables: columns of exact cells.
+
 
 N_ROWS = 24
 
@@ -173,3 +179,86 @@ def test_the_condition_of_a_number_is_its_bin(make_table):
 
     # A value on an edge belongs to the bin below it.
     assert cut.condition.tolist() == [0, 0, 1, 2]
+
+
+# ---- Ancestry: which real row a row descends from.
+
+
+@pytest.fixture
+def real(build_table):
+    table = build_table([0, 1, 0], np.arange(3.0))
+    return replace(table, origin=np.array([30, 10, 20]))
+
+
+def descendants(real, origins):
+    rows = real.take(np.zeros(len(origins), dtype=np.int64))
+    return replace(rows, origin=np.array(origins, dtype=np.int64))
+
+
+def test_a_row_descends_from_the_real_row_of_its_origin(real):
+    rows = descendants(real, [10, 20, 30, 10])
+
+    assert ancestor_rows(real, rows).tolist() == [1, 2, 0, 1]
+
+
+@pytest.mark.parametrize("origin", [-1, 5, 15, 99])
+def test_a_row_of_no_origin_or_another_tables_has_no_ancestor(real, origin):
+    assert ancestor_rows(real, descendants(real, [origin])).tolist() == [-1]
+
+
+def test_rows_without_origin_do_not_descend_from_one_another(real):
+    nameless = descendants(real, [-1, -1])
+
+    assert ancestor_rows(nameless, nameless).tolist() == [-1, -1]
+
+
+def test_without_real_rows_there_are_no_ancestors(real):
+    rows = descendants(real, [10, -1])
+
+    assert ancestor_rows(real.empty(), rows).tolist() == [-1, -1]
+
+
+def test_no_rows_have_no_ancestors(real):
+    assert ancestor_rows(real, real.empty()).shape == (0,)
+
+
+# ---- Scale: numbers in deviations of the fitted rows.
+
+
+def test_numbers_are_measured_in_deviations_of_the_fitted_rows():
+    scale = NumberScale.of(np.array([[1.0], [3.0]]))
+
+    assert scale.standardise(np.array([[4.0]])).tolist() == [[2.0]]
+    assert scale.deviation.tolist() == [1.0]
+
+
+def test_holes_stay_holes_and_do_not_count():
+    numbers = np.array([[1.0], [np.nan], [3.0]])
+
+    found = NumberScale.of(numbers).standardise(numbers)
+
+    np.testing.assert_array_equal(found, [[-1.0], [np.nan], [1.0]])
+
+
+@pytest.mark.parametrize("value", [0.1, 0.0, 1e300])
+def test_a_column_without_spread_is_always_zero(value):
+    # The computed mean of many 0.1 differs from 0.1 by rounding.
+    scale = NumberScale.of(np.full((997, 1), value))
+
+    assert scale.deviation.tolist() == [0.0]
+    assert scale.standardise(np.array([[value], [5.0]])).tolist() == [[0.0], [0.0]]
+
+
+def test_a_column_of_holes_has_no_spread():
+    scale = NumberScale.of(np.full((3, 1), np.nan))
+
+    assert scale.deviation.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e308])
+def test_numbers_of_any_size_are_standardised_alike(size):
+    numbers = size * np.array([[-1.0], [1.0]])
+
+    found = NumberScale.of(numbers).standardise(numbers)
+
+    assert found == pytest.approx(np.array([[-1.0], [1.0]]))
