@@ -49,11 +49,6 @@ def write_archive(
 
     It is written beside the old file and then put in its place: a write that fails
     leaves the old file as it was and nothing else behind.
-
-    Raises
-    ------
-    UserInputError
-        If the folder does not exist.
     """
     put_in_place(pack_archive(archive, name=name, version=version), path)
 
@@ -73,25 +68,12 @@ def pack_archive(archive: Archive, *, name: str, version: int) -> bytes:
 
 
 def read_archive(path: str | Path, *, name: str, version: int) -> Archive:
-    """Return what ``write_archive`` wrote.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no such file, or it is damaged, of another program, or of a newer
-        version.
-    """
+    """Return what ``write_archive`` wrote, or raise why it cannot be read."""
     return unpack_archive(file_content(path), path, name=name, version=version)
 
 
 def file_content(path: str | Path) -> bytes:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no such file, or it is a folder.
-    """
+    """Return the bytes of a file, or raise that there is none."""
     path = Path(path)
     # Asked first: reading a folder is another error on another system.
     if path.is_dir():
@@ -112,10 +94,7 @@ def unpack_archive(
 ) -> Archive:
     """Return what ``pack_archive`` packed; ``path`` is what errors call it.
 
-    Raises
-    ------
-    FileFormatError
-        If the content is damaged, of another program, or of a newer version.
+    Content that is damaged, of another program, or of another version is refused.
     """
     header = _header(content, path, name)
     found = header.get("format_version")
@@ -162,13 +141,7 @@ def _header(content: bytes, path: str | Path, name: str) -> Mapping[str, Any]:
 
 
 def put_in_place(content: bytes, path: str | Path) -> None:
-    """Write a file beside the old one, and then put it in its place.
-
-    Raises
-    ------
-    UserInputError
-        If the folder does not exist.
-    """
+    """Write a file beside the old one, and then put it in its place."""
     path = Path(path)
     if not path.parent.is_dir():
         raise UserInputError(

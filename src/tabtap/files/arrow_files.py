@@ -26,13 +26,7 @@ _KEY = b"pandas"
 
 
 def open_arrow(content: bytes, name: str, form: Format) -> Any:  # noqa: ANN401
-    """Return a Parquet, Feather or Arrow file as an Arrow table.
-
-    Raises
-    ------
-    UserInputError
-        If it is damaged.
-    """
+    """Return a Parquet, Feather or Arrow file as an Arrow table."""
     source = pyarrow.BufferReader(content)
     try:
         if form == "parquet":
@@ -53,10 +47,7 @@ def open_arrow(content: bytes, name: str, form: Format) -> Any:  # noqa: ANN401
 def arrow_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:  # noqa: ANN401
     """Return an Arrow table as a frame without its index, and what to note.
 
-    Raises
-    ------
-    UserInputError
-        If a cell holds a table or a list itself, or two columns share a name.
+    Cells that hold lists or tables, and columns that share a name, are refused.
     """
     indexes = index_columns(table)
     fields = [field for field in table.schema if field.name not in indexes]

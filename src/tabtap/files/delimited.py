@@ -48,13 +48,7 @@ class TextTable(NamedTuple):
 def read_text(
     content: bytes, name: str, form: Format, options: TextOptions
 ) -> TextTable:
-    """Return the table of a delimited text file.
-
-    Raises
-    ------
-    UserInputError
-        If it is no such file, with the lines that are wrong.
-    """
+    """Return the table of a delimited text file, or raise which lines are wrong."""
     if options.decimal not in (None, ".", ","):
         raise bad_setting("decimal", options.decimal, "be '.' or ','", "Try ','.")
     decoded = decode_text(content, name, options.encoding)
@@ -249,13 +243,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def cut_records(lines: list[str], dialect: Dialect, name: str) -> Records:
-    """Cut lines into records, leaving blank lines out.
-
-    Raises
-    ------
-    UserInputError
-        If a quote is not closed, or is followed by what it should not be.
-    """
+    """Cut lines into records without blank lines; an unclosed quote raises."""
     found: list[Record] = []
     n_blank = 0
     start = before = dialect.n_lines_before
@@ -372,13 +360,7 @@ class _Cut(NamedTuple):
 def choose_separator(
     lines: list[str], form: Format, name: str, wanted: str | None
 ) -> Dialect:
-    """Return a dialect with the separator of some lines, and what stands above them.
-
-    Raises
-    ------
-    UserInputError
-        If the header has no separator that is known.
-    """
+    """Return a dialect with the separator of some lines, and what stands above them."""
     said = _SEP_LINE.fullmatch(lines[0])
     if said is not None:
         return Dialect(separator=wanted or said[1], n_lines_before=1)
@@ -444,13 +426,7 @@ _N_SHOWN = 5
 
 
 def check_lines(cut: Records, dialect: Dialect, name: str) -> None:
-    """Raise if any record has another number of cells than the header.
-
-    Raises
-    ------
-    UserInputError
-        With the first few lines, what each has, and what would mend them.
-    """
+    """Raise if any record has another number of cells than the header."""
     header, *rows = cut.records
     expected = len(header.cells)
     broken = [row for row in rows if len(row.cells) != expected]

@@ -169,12 +169,8 @@ class FileForm(NamedTuple):
 def form_of(path: PurePath, fallback: Format | None = None) -> FileForm:
     """Return format and compression of a file name, whatever its case.
 
-    ``fallback`` is the format of a name that does not say one.
-
-    Raises
-    ------
-    UserInputError
-        If the name says no format or one that cannot be read, with what to do.
+    ``fallback`` is the format of a name that does not say one; without it such a name
+    is refused.
 
     Examples
     --------

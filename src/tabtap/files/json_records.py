@@ -37,13 +37,7 @@ class JsonTable(NamedTuple):
 
 
 def read_json(content: bytes, name: str, form: Format) -> JsonTable:
-    """Return the table of JSON lines, or of one JSON list of records.
-
-    Raises
-    ------
-    UserInputError
-        If it is not JSON, or not one flat object per row.
-    """
+    """Return the table of flat JSON records, one in each line or all in one list."""
     text = decode_text(content, name).text
     records = cut_json(text, name, form)
     _check_flat(records, text, name)

@@ -42,11 +42,8 @@ class Source(NamedTuple):
 def open_source(source: str | Path, wanted: str | None) -> Source:
     """Return the content of a file, or of standard input for ``"-"``.
 
-    Raises
-    ------
-    UserInputError
-        If there is no such file, or it is a folder, empty, too large, or plainly not
-        of the format that its name says.
+    A file that is empty, too large, or plainly not of the format that its name says is
+    refused.
     """
     fallback = None if wanted is None else check_format(wanted)
     if str(source) == STANDARD:
@@ -185,16 +182,7 @@ def check_first_bytes(
 ) -> None:
     """Raise if a file plainly is not what its name says.
 
-    Parameters
-    ----------
-    head : bytes
-        The first bytes of the file as it lies there, compressed or not.
-    name : str
-        What errors call the file.
-    form : Format
-        The format its name says.
-    compression : Compression or None
-        The compression its name says.
+    ``head`` is the beginning of the file as it lies there, compressed or not.
     """
     said = compression or form
     own = _OWN.get(said, ())
@@ -365,13 +353,7 @@ def read_bounded(stream: IO[bytes], name: str, form: Format) -> bytes:
 def decompress(
     packed: bytes, compression: Compression, name: str, form: Format
 ) -> bytes:
-    """Return what a compressed file holds.
-
-    Raises
-    ------
-    UserInputError
-        If it is damaged, too large for memory, or an archive of several files.
-    """
+    """Return what a compressed file holds; an archive of several files is refused."""
     try:
         with _unpacking(packed, compression, name) as stream:
             return read_bounded(stream, name, form)
@@ -475,21 +457,10 @@ class DecodedText(NamedTuple):
 
 
 def decode_text(content: bytes, name: str, wanted: str | None = None) -> DecodedText:
-    """Return the text of a file.
+    """Return the text of a file, in the encoding ``wanted`` or in the one it shows.
 
-    Parameters
-    ----------
-    content : bytes
-        The whole file.
-    name : str
-        What errors call the file.
-    wanted : str, optional
-        The encoding, where the caller knows it.
-
-    Raises
-    ------
-    UserInputError
-        If it is no text, or in an encoding that cannot be told.
+    What is no text, or in an encoding that cannot be told, is refused; errors call the
+    file ``name``.
     """
     mark, marked = _marked(content)
     if wanted is not None:
@@ -507,13 +478,7 @@ def decode_text(content: bytes, name: str, wanted: str | None = None) -> Decoded
 
 
 def encode_text(text: str, encoding: str, *, byte_order_mark: bool) -> bytes:
-    """Return text as bytes.
-
-    Raises
-    ------
-    UserInputError
-        If the encoding lacks a character.
-    """
+    """Return text as bytes, or raise which character the encoding lacks."""
     try:
         encoded = text.encode(encoding)
     except UnicodeEncodeError as error:

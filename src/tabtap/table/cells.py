@@ -143,17 +143,7 @@ def code_values(values: Sequence[Any]) -> tuple[NDArray[np.int32], tuple[Any, ..
 
 
 def encode(raw: RawColumn, kind: Kind, *, ordered: bool) -> tuple[Column, NDArray[Any]]:
-    """Return the description of a column and its exact cells.
-
-    Parameters
-    ----------
-    raw : RawColumn
-        The column as it was read.
-    kind : Kind
-        How it is to be understood; must suit the values.
-    ordered : bool
-        Whether the levels of a category have an order.
-    """
+    """Return the column and its exact cells; the kind must suit its values."""
     if kind.is_numeric:
         return _encode_numbers(raw, kind)
     codes, levels = _levels(raw)
@@ -394,11 +384,8 @@ def wall_clock_counts(
 ) -> NDArray[np.int64] | None:
     """Return times as a clock on the wall of their zone shows them.
 
-    Returns
-    -------
-    array or None
-        None without a zone, and when it is not exact: the hour a clock is set back
-        happens twice.
+    None without a zone, and when it is not exact: the hour a clock is set back happens
+    twice.
     """
     low, high = time_limits(dtype)
     if time_zone(dtype) is None or counts.min() < low or counts.max() > high:

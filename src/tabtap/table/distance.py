@@ -43,30 +43,11 @@ def nearest(
     exclude_self: bool = False,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> tuple[FloatArray, IntArray]:
-    """Find the reference row nearest to each query row.
+    """Return distance and row number of the reference row nearest to each query row.
 
-    Parameters
-    ----------
-    queries, reference : Table
-        Tables of one schema.
-    scale : DistanceScale
-        Units of the numbers, fitted on the real rows.
-    exclude_self : bool, default=False
-        Whether row i of ``queries`` is row i of ``reference`` and may not be its own
-        neighbour.
-    chunk_bytes : int, default=CHUNK_BYTES
-        Memory for one block of distances; results do not depend on it.
-
-    Returns
-    -------
-    tuple of two arrays of shape (n_queries,)
-        Distance and row number of the nearest row.  Infinite and -1 where there is no
-        row to be near to.
-
-    Raises
-    ------
-    UserInputError
-        If ``exclude_self`` is set and the tables differ in length.
+    Infinite and -1 where there is no row to be near to.  With ``exclude_self`` row i of
+    ``queries`` is row i of ``reference`` and may not be its own neighbour.
+    ``chunk_bytes`` bounds the memory for one block of distances and changes no result.
     """
     if exclude_self and len(queries) != len(reference):
         raise UserInputError(

@@ -29,18 +29,7 @@ _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 
 
 def infer_kind(raw: RawColumn) -> Kind:
-    """Return the kind of a column, or raise the reason why it has none.
-
-    Parameters
-    ----------
-    raw : RawColumn
-        The column as it was read.
-
-    Returns
-    -------
-    Kind
-        The kind that the first matching rule gives.
-    """
+    """Return the kind that the first matching rule gives, or raise why it has none."""
     check_values(raw)
     if len(raw.distinct) == 1:
         # With holes the holes carry information; without, there is nothing to learn.

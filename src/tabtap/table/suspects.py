@@ -28,25 +28,14 @@ CHANCE = 0.1
 
 
 def copy_groups(table: Table) -> IntArray | None:
-    """Give every row a number that exact copies share.
+    """Give every row a number from 0 that exact copies share; None without copies.
 
-    Parameters
-    ----------
-    table : Table
-        Rows with or without a target.
-
-    Returns
-    -------
-    array of shape (n_rows,) or None
-        Numbers from 0, equal for rows that agree in every feature, in their holes and
-        in the target.  Identifiers are not compared: a row number would hide every
-        copy.  None if no rows agree, or about as many as chance would make agree.
-
-    Notes
-    -----
-    Were columns and target independent, ``C(n, 2) * prod_j sum_v p_jv ** 2`` pairs of
-    rows would agree, ``p_jv`` being how often value v occurs in column j.  These are
-    counted among the distinct rows, or copies would pass for frequent values.
+    Copies agree in every feature, in their holes and in the target.  Identifiers are
+    not compared: a row number would hide every copy.  Rows that agree about as often as
+    chance would make them are no copies: were columns and target independent,
+    ``C(n, 2) * prod_j sum_v p_jv ** 2`` pairs would agree, ``p_jv`` being how often
+    value v occurs in column j.  These are counted among the distinct rows, or copies
+    would pass for frequent values.
 
     Examples
     --------
@@ -196,17 +185,7 @@ class LostColumn:
 def lost_columns(table: Table, declared: Container[Hashable] = ()) -> list[LostColumn]:
     """Return the columns whose meaning is lost, each with what was found and the fix.
 
-    Parameters
-    ----------
-    table : Table
-        As it was read.
-    declared : container of column names
-        Columns whose kind the user has named: they know what they do.
-
-    Returns
-    -------
-    list of LostColumn
-        In the order of the table.  None of them keeps a run from going on.
+    Those in ``declared`` are left out: the user has named their kinds.
 
     Examples
     --------

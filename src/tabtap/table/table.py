@@ -109,15 +109,10 @@ class Table:
     def redrawn(
         self, regenerate: BoolArray, numeric: FloatArray, categorical: CodeArray
     ) -> Table:
-        """Return a copy whose regenerated cells hold drawn values.
+        """Return a copy whose cells hold drawn values where ``regenerate`` is True.
 
-        Parameters
-        ----------
-        regenerate : array of shape (n_rows, n_features)
-            True where a cell is replaced.  A constant stays what it is; a
-            regenerated identifier becomes empty.
-        numeric, categorical : arrays
-            Drawn values, laid out as the properties of the same names.
+        It has shape (n_rows, n_features); drawn values are laid out as the properties
+        of the same names.  A constant stays; a regenerated identifier becomes empty.
         """
         cells = list(self.cells)
         missing = self.missing.copy()
@@ -195,20 +190,10 @@ def concat(tables: Sequence[Table]) -> Table:
 
 
 def ancestor_rows(real: Table, rows: Table) -> IntArray:
-    """Find the real row that each of some rows descends from.
+    """Return the row of ``real`` that each row descends from; -1 where there is none.
 
-    Parameters
-    ----------
-    real : Table
-        The real rows, or some of them in any order: origins name rows of the table
-        that the user gave, of which this may be a part.
-    rows : Table
-        Real or synthetic rows.
-
-    Returns
-    -------
-    array of shape (n_rows,)
-        Numbers of rows of ``real``; -1 for a row without an ancestor there.
+    ``real`` may be a part of the real rows, in any order: origins name rows of the
+    table that the user gave.
     """
     if not len(real):
         return np.full(len(rows), NO_ROW, dtype=np.int64)

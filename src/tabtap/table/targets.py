@@ -77,21 +77,9 @@ def read_target(
 def bin_edges(values: FloatArray, n_bins: int) -> tuple[float, ...]:
     """Return the inner cut points of quantile bins, none of them empty.
 
-    Parameters
-    ----------
-    values : array of shape (n_rows,)
-        The finite target values; ties are welcome.
-    n_bins : int
-        Bins wanted.  There are never more than distinct values.
-
-    Returns
-    -------
-    tuple of float
-        Values of the table, ascending: bin k holds ``edge[k-1] < value <= edge[k]``.
-
-    Notes
-    -----
-    Each bin takes its fair share of the rows that are left.  A value with many ties
+    They are some of the finite ``values``, ascending: bin k holds
+    ``edge[k-1] < value <= edge[k]``.  There are never more bins than distinct values.
+    Each bin takes its fair share of the rows that are left: a value with many ties
     fills a bin by itself and the others share the rest, where fixed quantiles would
     collapse onto it.
 
