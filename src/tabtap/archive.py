@@ -97,10 +97,10 @@ def unpack_archive(
     Content that is damaged, of another program, or of another version is refused.
     """
     header = _header(content, path, name)
-    found = header.get("format_version")
-    if found != version:
+    saved = header.get("format_version")
+    if saved != version:
         raise FileFormatError(
-            f"{str(path)!r} has format version {found!r}, this tabtap reads {version}. "
+            f"{str(path)!r} has format version {saved!r}, this tabtap reads {version}. "
             "Read it with the version that wrote it, or make and save it anew."
         )
     try:
@@ -113,9 +113,9 @@ def unpack_archive(
     return archive
 
 
-def damaged(path: str | Path, found: str) -> FileFormatError:
+def damaged(path: str | Path, reason: str) -> FileFormatError:
     """Return the error for a file of ours that is not what it was."""
-    return FileFormatError(f"{str(path)!r} is damaged: {found}. {_WAY_OUT}")
+    return FileFormatError(f"{str(path)!r} is damaged: {reason}. {_WAY_OUT}")
 
 
 def foreign(path: str | Path, name: str) -> FileFormatError:

@@ -151,8 +151,8 @@ def _cast_column(series: pd.Series, stored: Any) -> Any:  # noqa: ANN401
     if not pyarrow.types.is_dictionary(kind):
         return pyarrow.Array.from_pandas(series, type=kind)
     levels = stored.chunk(0).dictionary
-    place = {level: i for i, level in enumerate(levels.to_pylist())}
-    codes = [None if pd.isna(cell) else place.get(cell) for cell in series]
+    code_of = {level: i for i, level in enumerate(levels.to_pylist())}
+    codes = [None if pd.isna(cell) else code_of.get(cell) for cell in series]
     return pyarrow.DictionaryArray.from_arrays(
         pyarrow.array(codes, kind.index_type), levels, ordered=kind.ordered
     )

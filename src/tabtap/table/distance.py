@@ -132,7 +132,7 @@ def _search(
             square[np.arange(len(square)), own[rows]] = np.inf
         row[rows] = square.argmin(axis=1)
         # Products cancel badly for equal rows; the chosen pair is measured exactly.
-        distance[rows] = _paired(chunk, reference.take(row[rows]))
+        distance[rows] = _measure_pairs(chunk, reference.take(row[rows]))
     return distance, row
 
 
@@ -148,7 +148,7 @@ def _add_mismatches(square: FloatArray, left: CodeArray, right: CodeArray) -> No
     square += count
 
 
-def _paired(left: _Points, right: _Points) -> FloatArray:
+def _measure_pairs(left: _Points, right: _Points) -> FloatArray:
     both = left.present * right.present
     square = (both * (left.numbers - right.numbers) ** 2).sum(axis=1)
     square += (left.present != right.present).sum(axis=1)

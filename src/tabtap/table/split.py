@@ -150,14 +150,14 @@ def _group_folds(
     full = -(-len(code) // n_folds)
     rarity = 1.0 / content.sum(axis=0)
     held = np.zeros((n_folds, len(classes)))
-    place = np.empty(len(names), dtype=np.int64)
+    fold_of = np.empty(len(names), dtype=np.int64)
     for number in np.lexsort((rng.random(len(names)), -size)):
         overflow = np.maximum(held.sum(axis=1) + size[number] - full, 0)
         crowding = held @ (rarity * content[number])
         best = np.lexsort((held.sum(axis=1), crowding, overflow))[0]
         held[best] += content[number]
-        place[number] = best
-    return place[group]
+        fold_of[number] = best
+    return fold_of[group]
 
 
 def _deal(code: IntArray, quota: IntArray, rng: np.random.Generator) -> list[IntArray]:

@@ -125,7 +125,7 @@ class Table:
                 hole = np.isnan(drawn) if drawn.dtype.kind == "f" else drawn < 0
                 filled = chosen & ~hole
                 cells[position] = _replace_cells(
-                    cells[position], filled, self._stored(position, drawn[filled])
+                    cells[position], filled, self._store(position, drawn[filled])
                 )
                 missing[chosen, position] = hole[chosen]
         for position, column in enumerate(self.schema.features):
@@ -133,7 +133,7 @@ class Table:
                 missing[regenerate[:, position], position] = 1
         return replace(self, cells=tuple(cells), missing=missing)
 
-    def _stored(self, position: int, drawn: NDArray[Any]) -> NDArray[Any]:
+    def _store(self, position: int, drawn: NDArray[Any]) -> NDArray[Any]:
         column = self.schema.features[position]
         return column.store(drawn) if column.kind.is_numeric else drawn
 
@@ -141,8 +141,8 @@ class Table:
         self, positions: IntArray, dtype: np.dtype[Any], hole: float
     ) -> NDArray[Any]:
         view = np.empty((len(self), len(positions)), dtype=dtype)
-        for place, position in enumerate(positions):
-            view[:, place] = self.cells[position]
+        for i, position in enumerate(positions):
+            view[:, i] = self.cells[position]
         view[self.missing[:, positions] > 0] = hole
         return view
 
@@ -198,10 +198,10 @@ def ancestor_rows(real: Table, rows: Table) -> IntArray:
     if not len(real):
         return np.full(len(rows), NO_ROW, dtype=np.int64)
     order = np.argsort(real.origin, kind="stable")
-    place = np.searchsorted(real.origin[order], rows.origin)
-    found = order[np.minimum(place, len(real) - 1)]
-    known = (rows.origin != NO_ROW) & (real.origin[found] == rows.origin)
-    return np.where(known, found, NO_ROW)
+    index = np.searchsorted(real.origin[order], rows.origin)
+    ancestor = order[np.minimum(index, len(real) - 1)]
+    known = (rows.origin != NO_ROW) & (real.origin[ancestor] == rows.origin)
+    return np.where(known, ancestor, NO_ROW)
 
 
 # ---- Numbers in standard deviations from their mean, column by column.
