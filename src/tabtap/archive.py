@@ -69,11 +69,6 @@ def write_archive(
 
     It is written beside the old file and then put in its place: a write that fails
     leaves the old file as it was and nothing else behind.
-
-    Raises
-    ------
-    UserInputError
-        If the folder does not exist.
     """
     put_in_place(pack_archive(archive, name=name, version=version), path)
 
@@ -93,25 +88,12 @@ def pack_archive(archive: Archive, *, name: str, version: int) -> bytes:
 
 
 def read_archive(path: str | Path, *, name: str, version: int) -> Archive:
-    """Return what ``write_archive`` wrote.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no such file, or it is damaged, of another program, or of a newer
-        version.
-    """
+    """Return what ``write_archive`` wrote, or raise why it cannot be read."""
     return unpack_archive(file_content(path), path, name=name, version=version)
 
 
 def file_content(path: str | Path) -> bytes:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no such file, or it is a folder.
-    """
+    """Return the bytes of a file, or raise that there is none."""
     path = Path(path)
     # Asked first: reading a folder is another error on another system.
     if path.is_dir():
@@ -132,16 +114,13 @@ def unpack_archive(
 ) -> Archive:
     """Return what ``pack_archive`` packed; ``path`` is what errors call it.
 
-    Raises
-    ------
-    FileFormatError
-        If the content is damaged, of another program, or of a newer version.
+    Content that is damaged, of another program, or of another version is refused.
     """
     header = _header(content, path, name)
-    found = header.get("format_version")
-    if found != version:
+    saved = header.get("format_version")
+    if saved != version:
         raise FileFormatError(
-            f"{str(path)!r} has format version {found!r}, this tabtap reads {version}. "
+            f"{str(path)!r} has format version {saved!r}, this tabtap reads {version}. "
             "Read it with the version that wrote it, or make and save it anew."
         )
     try:
@@ -154,9 +133,9 @@ def unpack_archive(
     return archive
 
 
-def damaged(path: str | Path, found: str) -> FileFormatError:
+def damaged(path: str | Path, reason: str) -> FileFormatError:
     """Return the error for a file of ours that is not what it was."""
-    return FileFormatError(f"{str(path)!r} is damaged: {found}. {_WAY_OUT}")
+    return FileFormatError(f"{str(path)!r} is damaged: {reason}. {_WAY_OUT}")
 
 
 @contextmanager
@@ -196,19 +175,7 @@ def _header(content: bytes, path: str | Path, name: str) -> Mapping[str, Any]:
 def put_in_place(content: bytes, path: str | Path, *, keep_mode: bool = False) -> None:
     """Write a file beside the old one, and then put it in its place.
 
-    Parameters
-    ----------
-    content : bytes
-        All of the file.
-    path : str or Path
-        Its place.
-    keep_mode : bool, default=False
-        Whether who may read and write the old file may do so with the new one.
-
-    Raises
-    ------
-    UserInputError
-        If the folder does not exist.
+    With ``keep_mode`` who may read and write the old file may do so with the new one.
     """
     path = Path(path)
     if not path.parent.is_dir():

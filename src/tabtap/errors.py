@@ -114,13 +114,7 @@ def bad_setting(name: str, got: object, must: str, fix: str) -> UserInputError:
 
 
 def require(module: str) -> Any:  # noqa: ANN401  a module has no narrower type here
-    """Import a module that comes with the ``bench`` extra.
-
-    Raises
-    ------
-    UserInputError
-        If it is not installed.
-    """
+    """Import a module of the ``bench`` extra, or raise how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -23,13 +23,7 @@ for n in (8, 32, 64, 100, 512):
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device a setting names; ``auto`` takes CUDA, then MPS, then the CPU.
-
-    Raises
-    ------
-    UserInputError
-        If there is no such device on this machine.
-    """
+    """Return the device a setting names; ``auto`` is CUDA, else MPS, else the CPU."""
     if name != "auto":
         return _named_device(name)
     if torch.cuda.is_available():

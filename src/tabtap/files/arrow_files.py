@@ -26,13 +26,7 @@ _KEY = b"pandas"
 
 
 def open_arrow(content: bytes, name: str, form: Format) -> Any:  # noqa: ANN401
-    """Return a Parquet, Feather or Arrow file as an Arrow table.
-
-    Raises
-    ------
-    UserInputError
-        If it is damaged.
-    """
+    """Return a Parquet, Feather or Arrow file as an Arrow table."""
     source = pyarrow.BufferReader(content)
     try:
         if form == "parquet":
@@ -53,10 +47,7 @@ def open_arrow(content: bytes, name: str, form: Format) -> Any:  # noqa: ANN401
 def arrow_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:  # noqa: ANN401
     """Return an Arrow table as a frame without its index, and what to note.
 
-    Raises
-    ------
-    UserInputError
-        If a cell holds a table or a list itself, or two columns share a name.
+    Cells that hold lists or tables, and columns that share a name, are refused.
     """
     indexes = index_columns(table)
     fields = [field for field in table.schema if field.name not in indexes]
@@ -160,8 +151,8 @@ def _cast_column(series: pd.Series, stored: Any) -> Any:  # noqa: ANN401
     if not pyarrow.types.is_dictionary(kind):
         return pyarrow.Array.from_pandas(series, type=kind)
     levels = stored.chunk(0).dictionary
-    place = {level: i for i, level in enumerate(levels.to_pylist())}
-    codes = [None if pd.isna(cell) else place.get(cell) for cell in series]
+    code_of = {level: i for i, level in enumerate(levels.to_pylist())}
+    codes = [None if pd.isna(cell) else code_of.get(cell) for cell in series]
     return pyarrow.DictionaryArray.from_arrays(
         pyarrow.array(codes, kind.index_type), levels, ordered=kind.ordered
     )

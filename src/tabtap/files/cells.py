@@ -84,13 +84,13 @@ def settle_decimals(columns: Sequence[TextColumn]) -> list[TextColumn]:
         if style.kind == "float" and not doubt:
             signs[style.decimal] = True
     return [
-        _doubted(column) if doubt and signs and column.style.decimal not in signs
+        _back_to_text(column) if doubt and signs and column.style.decimal not in signs
         else column
         for column, doubt in zip(columns, doubtful, strict=True)
     ]  # fmt: skip
 
 
-def _doubted(column: TextColumn) -> TextColumn:
+def _back_to_text(column: TextColumn) -> TextColumn:
     text = as_text(column.style.name, column.cells)
     note = (
         f"column {text.style.name!r}: its decimal signs differ from those of the other "
@@ -331,8 +331,7 @@ def read_times(cells: Sequence[str]) -> tuple[Any, TimeStyle] | None:
     first = _TIME.fullmatch(cells[0])
     if first is None:
         return None
-    found = [_TIME.fullmatch(cell) for cell in cells]
-    matches = [match for match in found if match is not None]
+    matches = [match for cell in cells if (match := _TIME.fullmatch(cell))]
     if len(matches) < len(cells):
         return None
     style = _style(matches)
@@ -356,7 +355,7 @@ def format_times(times: Any, style: TimeStyle) -> list[str]:  # noqa: ANN401
         index = index.tz_convert("UTC").tz_localize(None)
     dtype = _dtype(style)
     plain = index.to_numpy().astype(dtype) + _offset(style)
-    return [_written(str(text), style) for text in np.datetime_as_string(plain)]
+    return [_write_time(str(text), style) for text in np.datetime_as_string(plain)]
 
 
 def plain_style(times: Any) -> TimeStyle:  # noqa: ANN401 - a Series of datetimes
@@ -405,7 +404,7 @@ def _offset(style: TimeStyle) -> np.timedelta64:
     return np.timedelta64(minutes * 60, "s")
 
 
-def _written(iso: str, style: TimeStyle) -> str:
+def _write_time(iso: str, style: TimeStyle) -> str:
     date, _, clock = iso.partition("T")
     year, month, day = date.split("-")
     if not style.padded:
@@ -471,14 +470,14 @@ def _without_spellings(
     """Return values with None where text says that a number or time is missing."""
     texts = {cell for cell in values if isinstance(cell, str)}
     others = any(not isinstance(c, str) and not _is_hole(c) for c in values)
-    said = {text for text in texts if text.strip() in MISSING | UNUSUAL}
-    if not said or not others or said != texts:
+    holes = {text for text in texts if text.strip() in MISSING | UNUSUAL}
+    if not holes or not others or holes != texts:
         # Among text these words are words, but for those that no text means.
-        said = {text for text in texts if not text}
+        holes = {text for text in texts if not text}
     notes = [
-        f"{text!r} read as missing in column {name!r}" for text in sorted(said) if text
+        f"{text!r} read as missing in column {name!r}" for text in sorted(holes) if text
     ]
-    cells = [None if isinstance(c, str) and c in said else c for c in values]
+    cells = [None if isinstance(c, str) and c in holes else c for c in values]
     return cells, tuple(notes)
 
 
@@ -517,8 +516,8 @@ def format_column(series: pd.Series, style: ColumnStyle) -> list[str]:
     present = series.notna().to_numpy(dtype=bool)
     cells = [style.missing or ""] * len(series)
     seen = _format_seen(series[present], style)
-    for place, text in zip(np.flatnonzero(present).tolist(), seen, strict=True):
-        cells[place] = text
+    for row_index, text in zip(np.flatnonzero(present).tolist(), seen, strict=True):
+        cells[row_index] = text
     return cells
 
 

@@ -48,13 +48,7 @@ class TextTable(NamedTuple):
 def read_text(
     content: bytes, name: str, form: Format, options: TextOptions
 ) -> TextTable:
-    """Return the table of a delimited text file.
-
-    Raises
-    ------
-    UserInputError
-        If it is no such file, with the lines that are wrong.
-    """
+    """Return the table of a delimited text file, or raise which lines are wrong."""
     if options.decimal not in (None, ".", ","):
         raise bad_setting("decimal", options.decimal, "be '.' or ','", "Try ','.")
     decoded = decode_text(content, name, options.encoding)
@@ -181,7 +175,7 @@ def _notes(
     usual = "\t" if form == "tsv" else ","
     comma = " and decimal comma" if dialect.decimal == "," else ""
     if dialect.separator != usual or comma:
-        notes.append(f"separator {shown_separator(dialect.separator)}{comma}")
+        notes.append(f"separator {show_separator(dialect.separator)}{comma}")
     if dialect.n_lines_before:
         notes.append("the line above the header names the separator and was skipped")
     if cut.n_blank:
@@ -200,16 +194,16 @@ def _notes(
 def _missing_notes(columns: Sequence[TextColumn]) -> list[str]:
     notes = []
     spellings: Counter[str] = Counter()
-    places: dict[str, list[str]] = {}
+    columns_with: dict[str, list[str]] = {}
     for column in columns:
         hole = column.series.isna().to_numpy(dtype=bool)
         cells = zip(column.cells, hole, strict=True)
         counts = Counter(cell for cell, missing in cells if missing and cell.strip())
         spellings.update(counts)
         for spelling in counts:
-            places.setdefault(spelling, []).append(column.style.name)
+            columns_with.setdefault(spelling, []).append(column.style.name)
     for spelling, count in spellings.most_common(5):
-        where = places[spelling]
+        where = columns_with[spelling]
         columns_shown = ", ".join(map(repr, where[:3])) + (", ..." * (len(where) > 3))
         known = "" if spelling.strip() in MISSING else ", among numbers"
         notes.append(
@@ -249,14 +243,8 @@ def split_lines(text: str) -> list[str]:
 
 
 def cut_records(lines: list[str], dialect: Dialect, name: str) -> Records:
-    """Cut lines into records, leaving blank lines out.
-
-    Raises
-    ------
-    UserInputError
-        If a quote is not closed, or is followed by what it should not be.
-    """
-    found: list[Record] = []
+    """Cut lines into records without blank lines; an unclosed quote raises."""
+    records: list[Record] = []
     n_blank = 0
     start = before = dialect.n_lines_before
     reader = csv.reader(
@@ -272,12 +260,12 @@ def cut_records(lines: list[str], dialect: Dialect, name: str) -> Records:
             if is_blank(lines[start:end]):
                 n_blank += 1
             else:
-                found.append(Record(cells, start, end))
+                records.append(Record(cells, start, end))
             start = end
     except csv.Error as error:
         noticed = before + reader.line_num
         raise _broken_quote(name, start + 1, noticed, error) from error
-    return Records(lines, found, n_blank)
+    return Records(lines, records, n_blank)
 
 
 def counted(number: int, noun: str) -> str:
@@ -295,14 +283,14 @@ def quoted_cells(record: Record, lines: list[str], dialect: Dialect) -> list[boo
     """Return which cells of a record stand in quotes."""
     raw = "".join(lines[record.first_line : record.end_line])
     flags: list[bool] = []
-    place = 0
+    index = 0
     for cell in record.cells:
-        while dialect.skips_space and raw.startswith(" ", place):
-            place += 1
-        quoted = raw.startswith(dialect.quote, place)
+        while dialect.skips_space and raw.startswith(" ", index):
+            index += 1
+        quoted = raw.startswith(dialect.quote, index)
         flags.append(quoted)
         doubled = cell.count(dialect.quote) + 2 if quoted else 0
-        place += len(cell) + doubled + 1
+        index += len(cell) + doubled + 1
     return flags
 
 
@@ -313,14 +301,14 @@ def join_cells(
     always = quoted or [False] * len(cells)
     alone = len(cells) == 1
     written = [
-        _written(cell, dialect, always=flag or (alone and not cell))
+        _write_cell(cell, dialect, always=flag or (alone and not cell))
         for cell, flag in zip(cells, always, strict=True)
     ]
     joint = dialect.separator + (" " if dialect.skips_space else "")
     return joint.join(written)
 
 
-def _written(cell: str, dialect: Dialect, *, always: bool) -> str:
+def _write_cell(cell: str, dialect: Dialect, *, always: bool) -> str:
     quote = dialect.quote
     signs = (dialect.separator, quote, "\r", "\n")
     spaced = dialect.skips_space and cell.startswith(" ")
@@ -372,18 +360,12 @@ class _Cut(NamedTuple):
 def choose_separator(
     lines: list[str], form: Format, name: str, wanted: str | None
 ) -> Dialect:
-    """Return a dialect with the separator of some lines, and what stands above them.
-
-    Raises
-    ------
-    UserInputError
-        If the header has no separator that is known.
-    """
-    said = _SEP_LINE.fullmatch(lines[0])
-    if said is not None:
-        return Dialect(separator=wanted or said[1], n_lines_before=1)
+    """Return a dialect with the separator of some lines, and what stands above them."""
+    match = _SEP_LINE.fullmatch(lines[0])
+    if match is not None:
+        return Dialect(separator=wanted or match[1], n_lines_before=1)
     if wanted is not None:
-        return Dialect(separator=_checked(wanted))
+        return Dialect(separator=_check_separator(wanted))
     sample = [line for line in lines[:_SAMPLE_LINES] if not is_blank([line])]
     cuts = [_cut(sample, sign, rank) for rank, sign in enumerate(CANDIDATES[::-1])]
     best = max(cuts)
@@ -397,7 +379,7 @@ def choose_separator(
     return Dialect(separator="\t" if form == "tsv" else ",")
 
 
-def shown_separator(separator: str) -> str:
+def show_separator(separator: str) -> str:
     """Return a separator as it is called in a sentence."""
     return SHOWN.get(separator, repr(separator))
 
@@ -416,7 +398,7 @@ def count_cells(line: str, separator: str) -> int:
         return 0
 
 
-def _checked(separator: str) -> str:
+def _check_separator(separator: str) -> str:
     if separator in ("\\t", "tab"):
         return "\t"
     if len(separator) != 1 or separator in '"\r\n':
@@ -444,13 +426,7 @@ _N_SHOWN = 5
 
 
 def check_lines(cut: Records, dialect: Dialect, name: str) -> None:
-    """Raise if any record has another number of cells than the header.
-
-    Raises
-    ------
-    UserInputError
-        With the first few lines, what each has, and what would mend them.
-    """
+    """Raise if any record has another number of cells than the header."""
     header, *rows = cut.records
     expected = len(header.cells)
     broken = [row for row in rows if len(row.cells) != expected]
@@ -465,7 +441,7 @@ def check_lines(cut: Records, dialect: Dialect, name: str) -> None:
         f"{name} has {counted(len(rows), 'line')} under its header, of which "
         f"{len(broken)} {verb} not fit it. The header has "
         f"{counted(expected, 'cell')} separated by "
-        f"{shown_separator(dialect.separator)}; {listed}{more}. "
+        f"{show_separator(dialect.separator)}; {listed}{more}. "
         f"{_advice(cut, broken, dialect)}"
     )
 
@@ -474,7 +450,7 @@ def _advice(cut: Records, broken: Sequence[Record], dialect: Dialect) -> str:
     expected = len(cut.records[0].cells)
     others = {_other_separator(row, cut, expected, dialect) for row in broken}
     if expected > 1 and len(others) == 1 and None not in others:
-        other = shown_separator(str(others.pop()))
+        other = show_separator(str(others.pop()))
         return f"These lines are separated by {other}. Use one separator throughout."
     one_more = all(len(row.cells) == expected + 1 for row in broken)
     if one_more and len(broken) == len(cut.records) - 1:
@@ -484,7 +460,7 @@ def _advice(cut: Records, broken: Sequence[Record], dialect: Dialect) -> str:
             "The first column seems to have no name, as in files written by R. Put a "
             "name for it at the start of the header."
         )
-    sign = shown_separator(dialect.separator)
+    sign = show_separator(dialect.separator)
     return (
         f"Mend these lines: a cell that holds {sign} must stand in quotes, and an "
         "empty cell still needs its separator."
@@ -533,14 +509,14 @@ def out_dialect(dialect: Dialect, came_as: Format, form: Format) -> Dialect:
 
 def _append(order: Order, like: FileTable, dialect: Dialect) -> str:
     """Return the lines of the input, marked if wanted, and the new rows after them."""
-    cut = _kept(open_records(like.content, dialect), order, dialect)
+    cut = _keep(open_records(like.content, dialect), order, dialect)
     lines = list(cut.lines)
     if order.mark is not None:
         _mark_lines(lines, cut, order.mark, dialect)
     rows = _new_rows(order, like.styles, dialect)
     end = cut.records[-1].end_line
     if rows:
-        lines[end - 1] = _ended(lines[end - 1], dialect)
+        lines[end - 1] = _finish(lines[end - 1], dialect)
         # A file without an end to its last line keeps that.
         cut_short = not cut.lines[-1].endswith(("\r", "\n"))
         last = "" if cut_short and end == len(lines) else dialect.newline
@@ -548,7 +524,7 @@ def _append(order: Order, like: FileTable, dialect: Dialect) -> str:
     return "".join((*lines[:end], *rows, *lines[end:]))
 
 
-def _kept(cut: Records, order: Order, dialect: Dialect) -> Records:
+def _keep(cut: Records, order: Order, dialect: Dialect) -> Records:
     """Return the records that are still real rows, with their lines alone."""
     if order.keeps_all or order.places is None:
         return cut
@@ -556,7 +532,7 @@ def _kept(cut: Records, order: Order, dialect: Dialect) -> Records:
     lines = cut.lines[: header.end_line]
     records = [header]
     for row in (rows[place] for place in order.places):
-        lines[-1] = _ended(lines[-1], dialect)  # the last line of a file may have none
+        lines[-1] = _finish(lines[-1], dialect)  # the last line of a file may have none
         first = len(lines)
         lines += cut.lines[row.first_line : row.end_line]
         records.append(row._replace(first_line=first, end_line=len(lines)))
@@ -574,13 +550,13 @@ def _mark_lines(lines: list[str], cut: Records, mark: str, dialect: Dialect) -> 
         lines[record.end_line - 1] = body + joint + written + line[len(body) :]
 
 
-def _ended(line: str, dialect: Dialect) -> str:
+def _finish(line: str, dialect: Dialect) -> str:
     return line if line.endswith(("\r", "\n")) else line + dialect.newline
 
 
 def _convert(order: Order, like: FileTable, dialect: Dialect) -> str:
     """Return the cells of the input as they are, with another separator."""
-    cut = _kept(open_records(like.content, like.dialect or dialect), order, dialect)
+    cut = _keep(open_records(like.content, like.dialect or dialect), order, dialect)
     lines = []
     for i, record in enumerate(cut.records):
         cells = list(record.cells)
@@ -616,20 +592,20 @@ def _rows(
     mark: str | None,
 ) -> list[str]:
     columns = []
-    places = {str(name): i for i, name in enumerate(frame.columns)}
+    index_of = {str(name): i for i, name in enumerate(frame.columns)}
     for style in styles:
         if style.kind == "left out":
             columns.append([""] * len(frame))
         else:
-            columns.append(format_column(frame.iloc[:, places[style.name]], style))
+            columns.append(format_column(frame.iloc[:, index_of[style.name]], style))
     quoted = [style.quoted for style in styles]
     if mark:
         columns.append([mark] * len(frame))
         quoted.append(all(quoted))
     rows = zip(*columns, strict=True)
-    return [join_cells(row, dialect, _filled(row, quoted)) for row in rows]
+    return [join_cells(row, dialect, _quote_flags(row, quoted)) for row in rows]
 
 
-def _filled(row: Sequence[str], quoted: Sequence[bool]) -> list[bool]:
+def _quote_flags(row: Sequence[str], quoted: Sequence[bool]) -> list[bool]:
     """Return which cells to quote: an empty one is missing, and stands bare."""
     return [flag and cell != "" for cell, flag in zip(row, quoted, strict=True)]

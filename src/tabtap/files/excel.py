@@ -43,13 +43,7 @@ def load_openpyxl() -> Any:  # noqa: ANN401 - a module without types
 
 
 def read_excel(content: bytes, name: str, sheet: str | int | None) -> SheetTable:
-    """Return one sheet of a workbook, the first unless another is named.
-
-    Raises
-    ------
-    UserInputError
-        If there is no such sheet, or no table in it.
-    """
+    """Return one sheet of a workbook, the first unless another is named."""
     openpyxl = load_openpyxl()
     try:
         book = openpyxl.load_workbook(

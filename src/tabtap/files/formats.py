@@ -169,12 +169,8 @@ class FileForm(NamedTuple):
 def form_of(path: PurePath, fallback: Format | None = None) -> FileForm:
     """Return format and compression of a file name, whatever its case.
 
-    ``fallback`` is the format of a name that does not say one.
-
-    Raises
-    ------
-    UserInputError
-        If the name says no format or one that cannot be read, with what to do.
+    ``fallback`` is the format of a name that does not say one; without it such a name
+    is refused.
 
     Examples
     --------
@@ -188,26 +184,26 @@ def form_of(path: PurePath, fallback: Format | None = None) -> FileForm:
             compression = name
             suffixes.pop()
     last = suffixes[-1] if suffixes else ""
-    found = EXTENSIONS.get(last) or fallback
-    if found is None and compression == "zip" and not last:
-        found = "csv"  # train.zip: the usual thing to find in it
-    if found is None:
+    form = EXTENSIONS.get(last) or fallback
+    if form is None and compression == "zip" and not last:
+        form = "csv"  # train.zip: the usual thing to find in it
+    if form is None:
         raise _unknown(path, last)
-    if compression is not None and found not in _COMPRESSIBLE:
+    if compression is not None and form not in _COMPRESSIBLE:
         raise UserInputError(
-            f"{str(path)!r} is a compressed {found} file; only text is read and "
-            f"written compressed. Use the name without .{compression}: {found} files "
+            f"{str(path)!r} is a compressed {form} file; only text is read and "
+            f"written compressed. Use the name without .{compression}: {form} files "
             "are compressed inside."
         )
-    return FileForm(found, compression)
+    return FileForm(form, compression)
 
 
 def check_format(name: str) -> Format:
     """Return the format of a name that a caller passed."""
     known: tuple[Format, ...] = get_args(Format)
-    for found in known:
-        if found == name:
-            return found
+    for form in known:
+        if form == name:
+            return form
     raise bad_setting("format", name, f"be one of {', '.join(known)}", "Try csv.")
 
 

@@ -37,13 +37,7 @@ class JsonTable(NamedTuple):
 
 
 def read_json(content: bytes, name: str, form: Format) -> JsonTable:
-    """Return the table of JSON lines, or of one JSON list of records.
-
-    Raises
-    ------
-    UserInputError
-        If it is not JSON, or not one flat object per row.
-    """
+    """Return the table of flat JSON records, one in each line or all in one list."""
     text = decode_text(content, name).text
     records = cut_json(text, name, form)
     _check_flat(records, text, name)
@@ -99,19 +93,19 @@ def _cut_lines(text: str, name: str) -> list[JsonRecord]:
 
 
 def _cut_list(text: str, name: str) -> list[JsonRecord]:
-    place = _skip(text, 0)
-    if not text.startswith("[", place):
+    index = _skip(text, 0)
+    if not text.startswith("[", index):
         return _cut_unlisted(text, name)
     records: list[JsonRecord] = []
-    place = _skip(text, place + 1)
+    index = _skip(text, index + 1)
     try:
-        while not text.startswith("]", place):
-            record = _cut_one(text, place)
+        while not text.startswith("]", index):
+            record = _cut_one(text, index)
             records.append(record)
-            place = _skip(text, record.end)
-            if text.startswith(",", place):
-                place = _skip(text, place + 1)
-            elif not text.startswith("]", place):
+            index = _skip(text, record.end)
+            if text.startswith(",", index):
+                index = _skip(text, index + 1)
+            elif not text.startswith("]", index):
                 raise ValueError("no ',' or ']' after it")
     except (ValueError, RecursionError) as error:
         raise _not_records(
@@ -120,12 +114,12 @@ def _cut_list(text: str, name: str) -> list[JsonRecord]:
     return records
 
 
-def _cut_one(text: str, place: int) -> JsonRecord:
+def _cut_one(text: str, index: int) -> JsonRecord:
     decoder = json.JSONDecoder(object_pairs_hook=_pairs)
-    cells, end = decoder.raw_decode(text, place)
+    cells, end = decoder.raw_decode(text, index)
     if not isinstance(cells, dict):
         raise ValueError("no object")
-    return JsonRecord(cells, place, end)
+    return JsonRecord(cells, index, end)
 
 
 def _cut_unlisted(text: str, name: str) -> list[JsonRecord]:
@@ -142,10 +136,10 @@ def _cut_unlisted(text: str, name: str) -> list[JsonRecord]:
     return records
 
 
-def _skip(text: str, place: int) -> int:
-    while place < len(text) and text[place] in _SPACE:
-        place += 1
-    return place
+def _skip(text: str, index: int) -> int:
+    while index < len(text) and text[index] in _SPACE:
+        index += 1
+    return index
 
 
 def _why(error: Exception) -> str:
@@ -154,12 +148,12 @@ def _why(error: Exception) -> str:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    cells = dict(pairs)
+    if len(cells) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"the key {twice!r} twice")
-    return found
+    return cells
 
 
 def _check_flat(records: Sequence[JsonRecord], text: str, name: str) -> None:
@@ -220,29 +214,29 @@ def _continue(order: Order, like: FileTable, form: Format) -> bytes:
             order.frame.iloc[order.n_real :], like.styles, order.mark, 1
         )
     ]
-    pieces, place = [], 0
+    pieces, index = [], 0
     for record in old:
-        pieces.append(text[place : record.end])
-        place = record.end
+        pieces.append(text[index : record.end])
+        index = record.end
         if order.mark is not None:
-            pieces[-1] = _marked(pieces[-1], order.mark, separators)
+            pieces[-1] = _mark_record(pieces[-1], order.mark, separators)
     newline = "\r\n" if "\r\n" in text else "\n"
     joint = _joint(text, [(r.start, r.end) for r in old]) if listed else newline
     pieces += [joint + record for record in new]
-    pieces.append(text[place:])
+    pieces.append(text[index:])
     return encode_text(
         "".join(pieces), decoded.encoding, byte_order_mark=decoded.byte_order_mark
     )
 
 
-def _joint(text: str, places: Sequence[tuple[int, int]]) -> str:
+def _joint(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Return what stands between two records of a list."""
-    if len(places) < 2:
+    if len(spans) < 2:
         return ", "
-    return text[places[0][1] : places[1][0]]
+    return text[spans[0][1] : spans[1][0]]
 
 
-def _marked(piece: str, mark: str, separators: tuple[str, str]) -> str:
+def _mark_record(piece: str, mark: str, separators: tuple[str, str]) -> str:
     body = piece[: piece.rindex("}")].rstrip()
     tail = piece[len(body) :]
     joint = "" if body.endswith("{") else separators[0]

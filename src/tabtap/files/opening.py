@@ -42,11 +42,8 @@ class Source(NamedTuple):
 def open_source(source: str | Path, wanted: str | None) -> Source:
     """Return the content of a file, or of standard input for ``"-"``.
 
-    Raises
-    ------
-    UserInputError
-        If there is no such file, or it is a folder, empty, too large, or plainly not
-        of the format that its name says.
+    A file that is empty, too large, or plainly not of the format that its name says is
+    refused.
     """
     fallback = None if wanted is None else check_format(wanted)
     if str(source) == STANDARD:
@@ -185,52 +182,43 @@ def check_first_bytes(
 ) -> None:
     """Raise if a file plainly is not what its name says.
 
-    Parameters
-    ----------
-    head : bytes
-        The first bytes of the file as it lies there, compressed or not.
-    name : str
-        What errors call the file.
-    form : Format
-        The format its name says.
-    compression : Compression or None
-        The compression its name says.
+    ``head`` is the beginning of the file as it lies there, compressed or not.
     """
-    said = compression or form
-    own = _OWN.get(said, ())
+    called = compression or form
+    own = _OWN.get(called, ())
     if head.startswith(own) and own:
         return
     for sign, what, fix in _SIGNS:
         if head.startswith(sign):
             raise UserInputError(
-                f"{name} is called a {said} file and looks like {what}. {fix}"
+                f"{name} is called a {called} file and looks like {what}. {fix}"
             )
     if head.lstrip().lower().startswith(_WEB_PAGE):
         raise UserInputError(
             f"{name} is a web page, not a table: a download may have ended at a login "
             "or an error. Download the file itself."
         )
-    if said in _SURE:
-        raise _not_what_it_says(head, name, said)
+    if called in _SURE:
+        raise _not_what_it_says(head, name, called)
 
 
 def check_text(content: bytes, name: str) -> None:
     """Raise if bytes that should be text hold a NUL."""
-    place = content.find(b"\x00")
-    if place >= 0:
+    index = content.find(b"\x00")
+    if index >= 0:
         raise UserInputError(
-            f"{name} is not text: byte {place} is a NUL, which no text file holds. "
+            f"{name} is not text: byte {index} is a NUL, which no text file holds. "
             "It is damaged, or a binary file under a wrong name. Save the table as "
             ".csv, or rename the file to what it is."
         )
 
 
-def _not_what_it_says(head: bytes, name: str, said: str) -> UserInputError:
+def _not_what_it_says(head: bytes, name: str, called: str) -> UserInputError:
     text = b"\x00" not in head and not head.startswith(b"\xff")
     guess = "it looks like plain text" if text else "it may be damaged"
     fix = "Rename it to end in .csv" if text else "Save or download it again"
     return UserInputError(
-        f"{name} is called a {said} file and does not begin like one; {guess}. {fix}."
+        f"{name} is called a {called} file and does not begin like one; {guess}. {fix}."
     )
 
 
@@ -290,16 +278,16 @@ def check_size(size: int, name: str, form: Format) -> None:
     """Raise if a file of some size cannot be read with the memory there is."""
     limit = byte_limit(form)
     if limit is not None and size > limit:
-        raise too_large(f"has {shown_size(size)}", size, name, form)
+        raise too_large(f"has {show_size(size)}", size, name, form)
 
 
-def too_large(found: str, size: int, name: str, form: Format) -> UserInputError:
+def too_large(extent: str, size: int, name: str, form: Format) -> UserInputError:
     """Return the error for a file that needs more memory than there is."""
     need = size * FACTORS[form]
     free = available_bytes()
-    there = "" if free is None else f" and {shown_size(free)} are free"
+    there = "" if free is None else f" and {show_size(free)} are free"
     return UserInputError(
-        f"{name} {found}; reading it takes about {shown_size(need)} of memory{there}. "
+        f"{name} {extent}; reading it takes about {show_size(need)} of memory{there}. "
         f"{_SAMPLE}."
     )
 
@@ -314,12 +302,12 @@ def large_note(n_rows: int, n_columns: int) -> str | None:
     )
 
 
-def shown_size(size: float) -> str:
+def show_size(size: float) -> str:
     """Return a number of bytes for reading.
 
     Examples
     --------
-    >>> shown_size(900), shown_size(2_200_000_000)
+    >>> show_size(900), show_size(2_200_000_000)
     ('900 bytes', '2.2 GB')
     """
     if size < 1000:
@@ -357,21 +345,15 @@ def read_bounded(stream: IO[bytes], name: str, form: Format) -> bytes:
         chunks.append(chunk)
         size += len(chunk)
         if limit is not None and size > limit:
-            found = f"has more than {shown_size(limit)}"
-            raise too_large(found, size, name, form)
+            extent = f"has more than {show_size(limit)}"
+            raise too_large(extent, size, name, form)
     return b"".join(chunks)
 
 
 def decompress(
     packed: bytes, compression: Compression, name: str, form: Format
 ) -> bytes:
-    """Return what a compressed file holds.
-
-    Raises
-    ------
-    UserInputError
-        If it is damaged, too large for memory, or an archive of several files.
-    """
+    """Return what a compressed file holds; an archive of several files is refused."""
     try:
         with _unpacking(packed, compression, name) as stream:
             return read_bounded(stream, name, form)
@@ -430,15 +412,15 @@ def _unpacking(packed: bytes, compression: Compression, name: str) -> Iterator[A
 
 
 def _only_member(archive: zipfile.ZipFile, name: str) -> str:
-    found = [
+    members = [
         member
         for member in archive.namelist()
         if not member.endswith("/") and not any(sign in member for sign in _NOT_A_TABLE)
     ]
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-    holds = f"{len(found)} files: {listed}" if found else "no file"
+    if len(members) == 1:
+        return members[0]
+    listed = ", ".join(members[:5]) + (", ..." if len(members) > 5 else "")
+    holds = f"{len(members)} files: {listed}" if members else "no file"
     raise UserInputError(
         f"{name} holds {holds}. Unpack it and pass the one file that is meant."
     )
@@ -475,45 +457,28 @@ class DecodedText(NamedTuple):
 
 
 def decode_text(content: bytes, name: str, wanted: str | None = None) -> DecodedText:
-    """Return the text of a file.
+    """Return the text of a file, in the encoding ``wanted`` or in the one it shows.
 
-    Parameters
-    ----------
-    content : bytes
-        The whole file.
-    name : str
-        What errors call the file.
-    wanted : str, optional
-        The encoding, where the caller knows it.
-
-    Raises
-    ------
-    UserInputError
-        If it is no text, or in an encoding that cannot be told.
+    What is no text, or in an encoding that cannot be told, is refused; errors call the
+    file ``name``.
     """
-    mark, marked = _marked(content)
+    mark, marked = _find_mark(content)
     if wanted is not None:
-        return _as_wanted(content, name, wanted, mark)
+        return _decode_wanted(content, name, wanted, mark)
     if marked is not None:
-        return _strictly(content[len(mark) :], name, marked, marked=True)
-    wide = _wide(content)
+        return _decode_as(content[len(mark) :], name, marked, marked=True)
+    wide = _find_wide(content)
     if wide is not None:
-        return _strictly(content, name, wide, marked=False)
+        return _decode_as(content, name, wide, marked=False)
     check_text(content, name)
     try:
         return DecodedText(content.decode("utf-8"), "utf-8")
     except UnicodeDecodeError as error:
-        return _western(content, name, error)
+        return _try_western(content, name, error)
 
 
 def encode_text(text: str, encoding: str, *, byte_order_mark: bool) -> bytes:
-    """Return text as bytes.
-
-    Raises
-    ------
-    UserInputError
-        If the encoding lacks a character.
-    """
+    """Return text as bytes, or raise which character the encoding lacks."""
     try:
         encoded = text.encode(encoding)
     except UnicodeEncodeError as error:
@@ -526,19 +491,19 @@ def encode_text(text: str, encoding: str, *, byte_order_mark: bool) -> bytes:
     return (marks.get(encoding, b"") if byte_order_mark else b"") + encoded
 
 
-def line_of(content: bytes, place: int) -> int:
+def line_of(content: bytes, index: int) -> int:
     """Return the number of the line that a byte is in, counted from 1."""
-    return content.count(b"\n", 0, place) + 1
+    return content.count(b"\n", 0, index) + 1
 
 
-def _marked(content: bytes) -> tuple[bytes, str | None]:
+def _find_mark(content: bytes) -> tuple[bytes, str | None]:
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return mark, encoding
     return b"", None
 
 
-def _wide(content: bytes) -> str | None:
+def _find_wide(content: bytes) -> str | None:
     """Return the encoding of UTF-16 without a mark, told by where its NULs are."""
     head = content[:_LOOKED_AT]
     if len(content) % 2 or len(head) < 4:
@@ -551,7 +516,7 @@ def _wide(content: bytes) -> str | None:
     return None
 
 
-def _as_wanted(content: bytes, name: str, wanted: str, mark: bytes) -> DecodedText:
+def _decode_wanted(content: bytes, name: str, wanted: str, mark: bytes) -> DecodedText:
     try:
         encoding = codecs.lookup(wanted).name
         "".encode(encoding)
@@ -561,13 +526,13 @@ def _as_wanted(content: bytes, name: str, wanted: str, mark: bytes) -> DecodedTe
             "Try 'utf-8', 'windows-1252' or 'shift_jis'."
         ) from error
     if encoding in _UNORDERED:
-        encoding = _marked(content)[1] or _UNORDERED[encoding]
+        encoding = _find_mark(content)[1] or _UNORDERED[encoding]
     marked = (mark, encoding) in _MARKS
     body = content[len(mark) :] if marked else content
-    return _strictly(body, name, encoding, marked=marked)
+    return _decode_as(body, name, encoding, marked=marked)
 
 
-def _strictly(body: bytes, name: str, encoding: str, *, marked: bool) -> DecodedText:
+def _decode_as(body: bytes, name: str, encoding: str, *, marked: bool) -> DecodedText:
     try:
         return DecodedText(body.decode(encoding), encoding, marked)
     except UnicodeDecodeError as error:
@@ -578,7 +543,7 @@ def _strictly(body: bytes, name: str, encoding: str, *, marked: bool) -> Decoded
         ) from error
 
 
-def _western(content: bytes, name: str, error: UnicodeDecodeError) -> DecodedText:
+def _try_western(content: bytes, name: str, error: UnicodeDecodeError) -> DecodedText:
     line, byte = line_of(content, error.start), content[error.start]
     if not content[: error.start].isascii():
         # Bytes above 127 that happen to obey UTF-8 all along are UTF-8.

@@ -159,21 +159,21 @@ def check_destination(
         )
     usual = like.format if like is not None else "csv"
     if str(destination) == STANDARD:
-        return _usable(Destination(None, usual))
+        return _check_usable(Destination(None, usual))
     path = Path(os.path.realpath(destination))
     if path.is_dir():
         raise UserInputError(
             f"{str(destination)!r} is a folder. Pass the path of a file in it."
         )
     if path.exists() and not path.is_file():
-        return _usable(Destination(path, usual))
+        return _check_usable(Destination(path, usual))
     form, compression = form_of(Path(destination))
     _check_folder(path)
     _check_name(path, destination, like, force=force)
-    return _usable(Destination(path, form, compression, is_regular=True))
+    return _check_usable(Destination(path, form, compression, is_regular=True))
 
 
-def _usable(place: Destination) -> Destination:
+def _check_usable(place: Destination) -> Destination:
     if place.format == "excel":
         load_openpyxl()
     return place

@@ -80,8 +80,8 @@ class RawColumn:
         if self.seen.dtype.kind != "f":
             return np.unique(self.seen)
         bits = np.unique(self.seen.view(np.int64))
-        found = bits.view(np.float64)
-        return found[np.lexsort((~np.signbit(found), found))]
+        values = bits.view(np.float64)
+        return values[np.lexsort((~np.signbit(values), values))]
 
     @cached_property
     def is_whole(self) -> bool:
@@ -90,9 +90,9 @@ class RawColumn:
             return True
         if self.family != "float":
             return False
-        found = self.distinct
-        whole = (np.rint(found) == found) & (np.abs(found) <= 2**53)
-        negative_zero = (found == 0) & np.signbit(found)
+        values = self.distinct
+        whole = (np.rint(values) == values) & (np.abs(values) <= 2**53)
+        negative_zero = (values == 0) & np.signbit(values)
         return bool((whole & ~negative_zero).all())
 
 
@@ -101,11 +101,11 @@ def rank_markers(
 ) -> tuple[NDArray[np.int8], tuple[Marker, ...]]:
     """Return marker numbers per row and the markers found, the most frequent first."""
     counted = [(int(where.sum()), marker, where) for marker, where in forms]
-    found = sorted((c for c in counted if c[0]), key=lambda c: -c[0])
+    used = sorted((c for c in counted if c[0]), key=lambda c: -c[0])
     missing = np.zeros(n_rows, dtype=np.int8)
-    for number, (_, _, where) in enumerate(found, start=1):
+    for number, (_, _, where) in enumerate(used, start=1):
         missing[where] = number
-    return missing, tuple(marker for _, marker, _ in found)
+    return missing, tuple(marker for _, marker, _ in used)
 
 
 def marker_masks(
@@ -134,26 +134,16 @@ def code_values(values: Sequence[Any]) -> tuple[NDArray[np.int32], tuple[Any, ..
     except TypeError:
         # Values without an order keep the one in which they first came.
         order = list(range(len(levels)))
-    place = np.empty(len(levels), dtype=np.int32)
-    place[np.array(order, dtype=np.int64)] = np.arange(len(levels), dtype=np.int32)
-    return place[first], tuple(levels[number] for number in order)
+    rank = np.empty(len(levels), dtype=np.int32)
+    rank[np.array(order, dtype=np.int64)] = np.arange(len(levels), dtype=np.int32)
+    return rank[first], tuple(levels[number] for number in order)
 
 
 # ---- Plain values to exact cells and back, once the kind of a column is known.
 
 
 def encode(raw: RawColumn, kind: Kind, *, ordered: bool) -> tuple[Column, NDArray[Any]]:
-    """Return the description of a column and its exact cells.
-
-    Parameters
-    ----------
-    raw : RawColumn
-        The column as it was read.
-    kind : Kind
-        How it is to be understood; must suit the values.
-    ordered : bool
-        Whether the levels of a category have an order.
-    """
+    """Return the column and its exact cells; the kind must suit its values."""
     if kind.is_numeric:
         return _encode_numbers(raw, kind)
     codes, levels = _levels(raw)
@@ -249,12 +239,12 @@ def _levels(raw: RawColumn) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
 
 
 def _find(distinct: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
-    found = np.searchsorted(distinct, values)
+    index = np.searchsorted(distinct, values)
     if values.dtype.kind == "f":
         # -0.0 sorts before 0.0 but compares equal: searchsorted cannot tell them.
-        nearest = np.signbit(values) != np.signbit(distinct[found])
-        found = found + nearest
-    return found
+        nearest = np.signbit(values) != np.signbit(distinct[index])
+        index = index + nearest
+    return index
 
 
 def _level_dtype(kind: str) -> type:
@@ -268,8 +258,8 @@ def _level_values(column: Column) -> NDArray[Any]:
     if kind == "time":
         return counts_from_times(column.levels, column.dtype)
     if kind == "category":
-        place = {level: number for number, level in enumerate(column.categories)}
-        return np.array([place[level] for level in column.levels], dtype=np.int64)
+        code_of = {level: number for number, level in enumerate(column.categories)}
+        return np.array([code_of[level] for level in column.levels], dtype=np.int64)
     if kind in ("text", "other"):
         values = np.empty(len(column.levels), dtype=object)
         values[:] = column.levels
@@ -394,11 +384,8 @@ def wall_clock_counts(
 ) -> NDArray[np.int64] | None:
     """Return times as a clock on the wall of their zone shows them.
 
-    Returns
-    -------
-    array or None
-        None without a zone, and when it is not exact: the hour a clock is set back
-        happens twice.
+    None without a zone, and when it is not exact: the hour a clock is set back happens
+    twice.
     """
     low, high = time_limits(dtype)
     if time_zone(dtype) is None or counts.min() < low or counts.max() > high:

@@ -43,30 +43,11 @@ def nearest(
     exclude_self: bool = False,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> tuple[FloatArray, IntArray]:
-    """Find the reference row nearest to each query row.
+    """Return distance and row number of the reference row nearest to each query row.
 
-    Parameters
-    ----------
-    queries, reference : Table
-        Tables of one schema.
-    scale : DistanceScale
-        Units of the numbers, fitted on the real rows.
-    exclude_self : bool, default=False
-        Whether row i of ``queries`` is row i of ``reference`` and may not be its own
-        neighbour.
-    chunk_bytes : int, default=CHUNK_BYTES
-        Memory for one block of distances; results do not depend on it.
-
-    Returns
-    -------
-    tuple of two arrays of shape (n_queries,)
-        Distance and row number of the nearest row.  Infinite and -1 where there is no
-        row to be near to.
-
-    Raises
-    ------
-    UserInputError
-        If ``exclude_self`` is set and the tables differ in length.
+    Infinite and -1 where there is no row to be near to.  With ``exclude_self`` row i of
+    ``queries`` is row i of ``reference`` and may not be its own neighbour.
+    ``chunk_bytes`` bounds the memory for one block of distances and changes no result.
     """
     if exclude_self and len(queries) != len(reference):
         raise UserInputError(
@@ -151,7 +132,7 @@ def _search(
             square[np.arange(len(square)), own[rows]] = np.inf
         row[rows] = square.argmin(axis=1)
         # Products cancel badly for equal rows; the chosen pair is measured exactly.
-        distance[rows] = _paired(chunk, reference.take(row[rows]))
+        distance[rows] = _measure_pairs(chunk, reference.take(row[rows]))
     return distance, row
 
 
@@ -167,7 +148,7 @@ def _add_mismatches(square: FloatArray, left: CodeArray, right: CodeArray) -> No
     square += count
 
 
-def _paired(left: _Points, right: _Points) -> FloatArray:
+def _measure_pairs(left: _Points, right: _Points) -> FloatArray:
     both = left.present * right.present
     square = (both * (left.numbers - right.numbers) ** 2).sum(axis=1)
     square += (left.present != right.present).sum(axis=1)

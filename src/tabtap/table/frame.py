@@ -316,7 +316,7 @@ def open_target(
 ) -> tuple[FrameParts, int | None]:
     """Return the parts with a separate target added last, and its position."""
     if isinstance(y, (list, tuple, pd.Index, pd.api.extensions.ExtensionArray)):
-        y = _listed(y)
+        y = _as_array(y)
     problem = _unusable_target(y, parts.n_rows)
     if problem is not None:
         findings.add(problem)
@@ -442,7 +442,7 @@ def _is_polars(thing: object, name: str) -> bool:
     return kind.__module__.partition(".")[0] == "polars" and kind.__name__ == name
 
 
-def _listed(labels: Any) -> NDArray[Any]:  # noqa: ANN401
+def _as_array(labels: Any) -> NDArray[Any]:  # noqa: ANN401
     labels = list(labels)
     # numpy would turn [1, "a"] into strings before anyone could object.
     plain = {type(label) for label in labels} <= {int, float, bool}

@@ -14,7 +14,7 @@ import numpy as np
 
 from tabtap.errors import Problem, bad_setting
 from tabtap.table.cells import RawColumn
-from tabtap.table.problems import MIN_ROWS, all_missing, call, infinite, refuse, shown
+from tabtap.table.problems import MIN_ROWS, all_missing, call, infinite, quote, refuse
 from tabtap.table.schema import Kind
 
 MAX_FEW_VALUES = 10
@@ -29,18 +29,7 @@ _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 
 
 def infer_kind(raw: RawColumn) -> Kind:
-    """Return the kind of a column, or raise the reason why it has none.
-
-    Parameters
-    ----------
-    raw : RawColumn
-        The column as it was read.
-
-    Returns
-    -------
-    Kind
-        The kind that the first matching rule gives.
-    """
+    """Return the kind that the first matching rule gives, or raise why it has none."""
     check_values(raw)
     if len(raw.distinct) == 1:
         # With holes the holes carry information; without, there is nothing to learn.
@@ -139,7 +128,7 @@ def _infer_other(raw: RawColumn) -> Kind:
     example = raw.levels[0]
     raise refuse(
         raw.name,
-        f"holds {len(raw.levels)} different Python objects such as {shown(example)}",
+        f"holds {len(raw.levels)} different Python objects such as {quote(example)}",
         "Convert it with pd.to_datetime or astype(float), or name it an identifier: "
         f"kinds={{{raw.name!r}: 'identifier'}}",
     )
@@ -153,7 +142,7 @@ def _free_text(raw: RawColumn) -> Exception:
     row = int(np.flatnonzero(raw.present)[0])
     return refuse(
         raw.name,
-        f"looks like free text, such as {shown(raw.levels[raw.values[row]])} "
+        f"looks like free text, such as {quote(raw.levels[raw.values[row]])} "
         f"(row {row})",
         "It cannot be generated. Drop it, or keep it for real rows only: "
         f"kinds={{{raw.name!r}: 'identifier'}}",
@@ -165,7 +154,7 @@ def _written_out(raw: RawColumn, what: str, fix: str) -> Exception:
     return refuse(
         raw.name,
         f"holds {what} written as text, such as "
-        f"{shown(raw.levels[raw.values[row]])} (row {row})",
+        f"{quote(raw.levels[raw.values[row]])} (row {row})",
         f"Convert it: {fix}, or name it: kinds={{{raw.name!r}: 'category'}}",
     )
 
@@ -373,14 +362,14 @@ def read_writing(levels: Sequence[str]) -> Writing | None:
 def _signed(cells: Sequence[str]) -> Writing | None:
     """Read percentages and money, with a decimal point or with a decimal comma."""
     for what, form in _FORMS.items():
-        found = {
+        matches = {
             sign: _alike(form.format(number=number, currency=_CURRENCY), cells)
             for sign, number in ((".", _POINT), (",", _COMMA))
         }
-        signs = [sign for sign, alike in found.items() if alike]
+        signs = [sign for sign, alike in matches.items() if alike]
         if signs:
             sign = signs[0] if len(signs) == 1 else _decimal_sign(what, cells)
-            return Writing(what, found[sign][0], _number_code(sign))
+            return Writing(what, matches[sign][0], _number_code(sign))
     return None
 
 
@@ -414,12 +403,12 @@ def _number_code(sign: str) -> str:
 
 
 def _days(cells: Sequence[str]) -> Writing | None:
-    alike = [found for found in map(_DAY.fullmatch, cells) if found and _is_day(found)]
+    alike = [match for match in map(_DAY.fullmatch, cells) if match and _is_day(match)]
     if len(alike) < _WRITTEN_ALIKE * len(cells):
         return None
     _, sign, _, year, clock = alike[0].groups()
     what = "dates with the year last"
-    is_month_first = any(int(found[3]) > 12 for found in alike)
+    is_month_first = any(int(match[3]) > 12 for match in alike)
     if clock:
         order = "" if is_month_first else ", dayfirst=True"
         return Writing(what, alike[0][0], f"pd.to_datetime({{}}{order})")
@@ -429,15 +418,15 @@ def _days(cells: Sequence[str]) -> Writing | None:
     )
     if is_month_first:
         return Writing(what, alike[0][0], f"pd.to_datetime({{}}, format={month_first})")
-    doubt = "" if any(int(found[1]) > 12 for found in alike) else f" (or {month_first})"
+    doubt = "" if any(int(match[1]) > 12 for match in alike) else f" (or {month_first})"
     code = f"pd.to_datetime({{}}, format={day_first}){doubt}"
     return Writing(what, alike[0][0], code)
 
 
-def _is_day(found: re.Match[str]) -> bool:
+def _is_day(match: re.Match[str]) -> bool:
     """Whether three numbers can be a date; 1.2.10 is rather a version."""
-    first, second = sorted((int(found[1]), int(found[3])))
-    has_long_year = len(found[4]) == 4 or found[2] == "/"
+    first, second = sorted((int(match[1]), int(match[3])))
+    has_long_year = len(match[4]) == 4 or match[2] == "/"
     return 1 <= first <= 12 and second <= 31 and has_long_year
 
 
@@ -458,5 +447,5 @@ def _clock(cells: Sequence[str]) -> Writing | None:
 def _alike(pattern: str, cells: Sequence[str]) -> list[str]:
     """Return the cells of a form if nearly all of them have it, else none."""
     form = re.compile(pattern)
-    found = [cell for cell in cells if form.fullmatch(cell)]
-    return found if len(found) >= _WRITTEN_ALIKE * len(cells) else []
+    matches = [cell for cell in cells if form.fullmatch(cell)]
+    return matches if len(matches) >= _WRITTEN_ALIKE * len(cells) else []

@@ -26,7 +26,7 @@ from tabtap.table.cells import (
     rank_markers,
     times_from_counts,
 )
-from tabtap.table.problems import call, refuse, shown, unsupported
+from tabtap.table.problems import call, quote, refuse, unsupported
 from tabtap.table.schema import (
     BoolArray,
     Marker,
@@ -108,13 +108,13 @@ def _read_category(name: Hashable, series: pd.Series) -> RawColumn:
     hole = codes < 0
     categories = tuple(series.cat.categories)
     seen = np.unique(codes[~hole])
-    place = np.zeros(len(categories) + 1, dtype=np.int32)
-    place[seen] = np.arange(len(seen), dtype=np.int32)
+    code_of = np.zeros(len(categories) + 1, dtype=np.int32)
+    code_of[seen] = np.arange(len(seen), dtype=np.int32)
     missing, markers = rank_markers([("nan", hole)], len(codes))
     return RawColumn(
         name=name,
         dtype=text,
-        values=place[codes],
+        values=code_of[codes],
         missing=missing,
         markers=markers,
         levels=tuple(categories[code] for code in seen),
@@ -129,8 +129,8 @@ def _read_plain(name: Hashable, series: pd.Series, dtype: str) -> RawColumn:
     nan = np.zeros(len(hole), dtype=bool)
     levels: tuple[Any, ...] = ()
     if kind == "text":
-        codes, found = pd.factorize(series, sort=True)
-        values, levels = np.maximum(codes, 0).astype(np.int32), tuple(found)
+        codes, distinct = pd.factorize(series, sort=True)
+        values, levels = np.maximum(codes, 0).astype(np.int32), tuple(distinct)
     elif kind == "time":
         zoneless = series.dt.tz_convert(None) if time_zone(dtype) else series
         values = zoneless.to_numpy().view(np.int64).copy()
@@ -326,7 +326,7 @@ def _plain(
         except OverflowError:
             raise refuse(
                 name,
-                f"holds {shown(max(seen, key=abs))}, beyond 64-bit integers",
+                f"holds {quote(max(seen, key=abs))}, beyond 64-bit integers",
                 f"Use {call(name)}.astype(float), or astype(str) if it is a code",
             ) from None
     return code_values(seen)
@@ -355,7 +355,7 @@ def _marker(name: Hashable, cell: Any, row: int) -> Marker:  # noqa: ANN401
         return "nan"
     raise refuse(
         name,
-        f"marks a missing value with {shown(cell)} (row {row})",
+        f"marks a missing value with {quote(cell)} (row {row})",
         f"Use None: {call(name)}.where({call(name)}.notna(), None)",
     )
 
@@ -372,7 +372,7 @@ def _only_type(name: Hashable, cells: NDArray[Any], present: NDArray[Any]) -> ty
 
 
 def _refuse_type(name: Hashable, kind: type, cell: Any, row: int) -> None:  # noqa: ANN401
-    what = f"holds {shown(cell)} (row {row})"
+    what = f"holds {quote(cell)} (row {row})"
     if issubclass(kind, _BYTES):
         raise refuse(
             name,
@@ -400,7 +400,7 @@ def complex_numbers(name: Hashable, cell: Any, row: int) -> Exception:  # noqa: 
 
 def _mixed(name: Hashable, cells: NDArray[Any], first: dict[type, int]) -> Exception:
     seen = " and ".join(
-        f"{kind.__name__} {shown(cells[row])} (row {row})"
+        f"{kind.__name__} {quote(cells[row])} (row {row})"
         for kind, row in list(first.items())[:3]
     )
     numbers = all(issubclass(kind, (int, float, np.number)) for kind in first)

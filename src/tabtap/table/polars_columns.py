@@ -101,8 +101,8 @@ def _read_levels(
 ) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
     codes, levels = code_values(series.drop_nulls().cast(pl.String).to_list())
     if categories:
-        place = {level: number for number, level in enumerate(categories)}
-        order = np.argsort([place[level] for level in levels]).astype(np.int32)
+        code_of = {level: number for number, level in enumerate(categories)}
+        order = np.argsort([code_of[level] for level in levels]).astype(np.int32)
         codes = np.argsort(order).astype(np.int32)[codes]
         levels = tuple(levels[number] for number in order)
     values = np.zeros(len(null), dtype=np.int32)

@@ -51,7 +51,7 @@ def refuse(name: Hashable, found: str, fix: str) -> RefusedColumn:
     return RefusedColumn(Problem(str(name), found, fix))
 
 
-def shown(value: Any) -> str:  # noqa: ANN401 - any cell of a user's frame
+def quote(value: Any) -> str:  # noqa: ANN401 - any cell of a user's frame
     """Return a cell as short text for a message."""
     text = " ".join(repr(value).split())
     if len(text) > _SHOWN_CHARACTERS:

@@ -138,13 +138,7 @@ def _check(column: Column) -> None:
 
 
 def level_to_json(value: Any) -> Any:  # noqa: ANN401 - any level or column name
-    """Return one value as something JSON can hold.
-
-    Raises
-    ------
-    UserInputError
-        If the value is of a type that JSON cannot give back exactly.
-    """
+    """Return one value for JSON, or refuse a type that would not come back exactly."""
     kind = type(value)
     if value is None or kind in (str, bool):
         return value

@@ -215,8 +215,8 @@ class Schema:
         return 1 if self.target is None else self.target.n_conditions
 
     def _positions(self, claim: str) -> IntArray:
-        found = [i for i, c in enumerate(self.features) if getattr(c.kind, claim)]
-        return np.array(found, dtype=np.int64)
+        positions = [i for i, c in enumerate(self.features) if getattr(c.kind, claim)]
+        return np.array(positions, dtype=np.int64)
 
 
 # ---- What the text of a dtype says: family, number format, time unit and time zone.

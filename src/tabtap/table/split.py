@@ -36,34 +36,14 @@ def paper_split(
     *,
     validation_inside: bool = False,
 ) -> Split:
-    """Deal out the rows of one repetition of the paper's study.
+    """Deal out the rows of one repetition of the paper's study (appendix D.1).
 
-    Parameters
-    ----------
-    condition : array of shape (n_rows,)
-        Class code or target bin of every row; shares are kept by it.
-    n_real : int
-        Real rows a method may learn from.
-    rng : numpy.random.Generator
-        Source of the draw.  Equal seeds give equal test rows at every ``n_real``.
-    validation_inside : bool, default=False
-        Whether validation rows are a fifth of ``n_real`` (the paper read literally)
-        rather than a quarter as many on top of ``n_real`` training rows.
-
-    Returns
-    -------
-    Split
-        ``min(n_rows // 2, 500)`` test rows, the training rows, and the validation
-        rows: as many of those as remain if the table is too small for all.
-
-    Raises
-    ------
-    UserInputError
-        If ``n_real`` is below 2 or exceeds the rows left beside the test rows.
-
-    Notes
-    -----
-    Appendix D.1.  Every class keeps a row for training where ``n_real`` allows.
+    ``condition`` is the class code or target bin of every row; shares are kept by it,
+    and every class keeps a row for training where ``n_real``, the real rows a method
+    may learn from, allows.  There are ``min(n_rows // 2, 500)`` test rows, the same
+    ones at every ``n_real`` for equal seeds.  Validation rows are a quarter as many as
+    ``n_real``, on top of it; with ``validation_inside`` they are a fifth of ``n_real``
+    (the paper read literally).  A table too small for all has fewer of them.
 
     Examples
     --------
@@ -100,23 +80,10 @@ def allot(
 ) -> IntArray:
     """Share a whole number among classes by largest remainder.
 
-    Parameters
-    ----------
-    weights : array of shape (n_classes,)
-        Shares are proportional to these; a class of weight 0 gets nothing.
-    total : int
-        What the shares sum to, exactly.
-    luck : array of shape (n_classes,)
-        Numbers in [0, 1) that settle ties, the larger first.
-    at_most : array of shape (n_classes,), optional
-        Upper limits; they must leave room for ``total``.
-    every_class : bool, default=False
-        Whether each class with weight gets at least 1, if ``total`` reaches so far.
-
-    Returns
-    -------
-    array of shape (n_classes,)
-        Whole numbers.
+    All arrays have shape (n_classes,).  Shares are proportional to ``weights`` and sum
+    to ``total`` exactly, for which the limits ``at_most`` must leave room.  The larger
+    ``luck``, in [0, 1), wins a tie.  With ``every_class`` each class with weight gets
+    at least 1, if ``total`` reaches so far.
 
     Examples
     --------
@@ -144,30 +111,12 @@ def folds(
     rng: np.random.Generator,
     groups: ArrayLike | None = None,
 ) -> IntArray:
-    """Give every row a fold.
+    """Give every row a fold, numbered from 0; none is empty.
 
-    Parameters
-    ----------
-    condition : array of shape (n_rows,)
-        Class code or target bin of every row.
-    n_folds : int
-        How many folds, at least 2.
-    rng : numpy.random.Generator
-        Source of the draw.
-    groups : array of shape (n_rows,), optional
-        Rows of equal group stay in one fold.
-
-    Returns
-    -------
-    array of shape (n_rows,)
-        Fold numbers from 0.  Without groups, the folds' sizes and their counts of any
-        one class differ by at most one row; with groups, as little as a greedy
-        placement of whole groups, largest first, achieves.  No fold is empty.
-
-    Raises
-    ------
-    UserInputError
-        If there are more folds than rows or groups, or fewer than 2.
+    ``condition`` is the class code or target bin of every row.  The folds' sizes and
+    their counts of any one class differ by at most one row.  Rows of equal group stay
+    in one fold; then sizes and counts differ as little as a greedy placement of whole
+    groups, largest first, achieves.
 
     Examples
     --------
@@ -201,14 +150,14 @@ def _group_folds(
     full = -(-len(code) // n_folds)
     rarity = 1.0 / content.sum(axis=0)
     held = np.zeros((n_folds, len(classes)))
-    place = np.empty(len(names), dtype=np.int64)
+    fold_of = np.empty(len(names), dtype=np.int64)
     for number in np.lexsort((rng.random(len(names)), -size)):
         overflow = np.maximum(held.sum(axis=1) + size[number] - full, 0)
         crowding = held @ (rarity * content[number])
         best = np.lexsort((held.sum(axis=1), crowding, overflow))[0]
         held[best] += content[number]
-        place[number] = best
-    return place[group]
+        fold_of[number] = best
+    return fold_of[group]
 
 
 def _deal(code: IntArray, quota: IntArray, rng: np.random.Generator) -> list[IntArray]:

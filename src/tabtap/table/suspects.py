@@ -19,7 +19,7 @@ from tabtap.table.kinds import (
     names_an_identifier,
     read_writing,
 )
-from tabtap.table.problems import call, shown
+from tabtap.table.problems import call, quote
 from tabtap.table.schema import Column, IntArray, Kind, family
 from tabtap.table.table import Table
 
@@ -28,25 +28,14 @@ CHANCE = 0.1
 
 
 def copy_groups(table: Table) -> IntArray | None:
-    """Give every row a number that exact copies share.
+    """Give every row a number from 0 that exact copies share; None without copies.
 
-    Parameters
-    ----------
-    table : Table
-        Rows with or without a target.
-
-    Returns
-    -------
-    array of shape (n_rows,) or None
-        Numbers from 0, equal for rows that agree in every feature, in their holes and
-        in the target.  Identifiers are not compared: a row number would hide every
-        copy.  None if no rows agree, or about as many as chance would make agree.
-
-    Notes
-    -----
-    Were columns and target independent, ``C(n, 2) * prod_j sum_v p_jv ** 2`` pairs of
-    rows would agree, ``p_jv`` being how often value v occurs in column j.  These are
-    counted among the distinct rows, or copies would pass for frequent values.
+    Copies agree in every feature, in their holes and in the target.  Identifiers are
+    not compared: a row number would hide every copy.  Rows that agree about as often as
+    chance would make them are no copies: were columns and target independent,
+    ``C(n, 2) * prod_j sum_v p_jv ** 2`` pairs would agree, ``p_jv`` being how often
+    value v occurs in column j.  These are counted among the distinct rows, or copies
+    would pass for frequent values.
 
     Examples
     --------
@@ -60,7 +49,7 @@ def copy_groups(table: Table) -> IntArray | None:
     >>> copy_groups(read_frame(few, "y")) is None
     True
     """
-    columns = list(_compared(table))
+    columns = list(_code_columns(table))
     numbers = _row_numbers(columns, len(table))
     sizes = np.bincount(numbers)
     n_equal = _pairs(sizes).sum()
@@ -74,13 +63,13 @@ def copy_groups(table: Table) -> IntArray | None:
     return numbers if by_chance < CHANCE * n_equal else None
 
 
-def _compared(table: Table) -> Iterator[IntArray]:
+def _code_columns(table: Table) -> Iterator[IntArray]:
     """Give every column that counts as codes, a hole being a value like any other."""
-    for place, column in enumerate(table.schema.features):
+    for column_index, column in enumerate(table.schema.features):
         if column.kind is not Kind.IDENTIFIER:
-            code = _codes(table.cells[place])
+            code = _codes(table.cells[column_index])
             # What lies under a hole is not part of the row.
-            yield np.where(table.missing[:, place] > 0, 0, code + 1)
+            yield np.where(table.missing[:, column_index] > 0, 0, code + 1)
     yield _codes(table.target)
 
 
@@ -89,10 +78,10 @@ def _row_numbers(columns: Iterable[IntArray], n_rows: int) -> IntArray:
     numbers = np.zeros(n_rows, dtype=np.int64)
     for code in columns:
         numbers = _codes(numbers * (code.max(initial=0) + 1) + code)
-    _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    return rank[place]
+    return rank[inverse]
 
 
 def _codes(values: NDArray[Any]) -> IntArray:
@@ -126,10 +115,10 @@ def target_copies(table: Table) -> list[Hashable]:
         return []
     return [
         column.name
-        for place, column in enumerate(table.schema.features)
+        for column_index, column in enumerate(table.schema.features)
         if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)
-        and not table.missing[:, place].any()
-        and are_equal(column, table.cells[place], target.column, table.target)
+        and not table.missing[:, column_index].any()
+        and are_equal(column, table.cells[column_index], target.column, table.target)
     ]
 
 
@@ -196,17 +185,7 @@ class LostColumn:
 def lost_columns(table: Table, declared: Container[Hashable] = ()) -> list[LostColumn]:
     """Return the columns whose meaning is lost, each with what was found and the fix.
 
-    Parameters
-    ----------
-    table : Table
-        As it was read.
-    declared : container of column names
-        Columns whose kind the user has named: they know what they do.
-
-    Returns
-    -------
-    list of LostColumn
-        In the order of the table.  None of them keeps a run from going on.
+    Those in ``declared`` are left out: the user has named their kinds.
 
     Examples
     --------
@@ -216,15 +195,15 @@ def lost_columns(table: Table, declared: Container[Hashable] = ()) -> list[LostC
     >>> [lost.name for lost in lost_columns(read_frame(frame))]
     ['rate']
     """
-    found = [
-        _lost(column, int((table.missing[:, place] == 0).sum()))
-        for place, column in enumerate(table.schema.features)
+    lost_or_none = [
+        _describe_loss(column, int((table.missing[:, column_index] == 0).sum()))
+        for column_index, column in enumerate(table.schema.features)
         if column.name not in declared
     ]
-    return [lost for lost in found if lost is not None]
+    return [lost for lost in lost_or_none if lost is not None]
 
 
-def _lost(column: Column, n_present: int) -> LostColumn | None:
+def _describe_loss(column: Column, n_present: int) -> LostColumn | None:
     if not _could_be_more(column, n_present):
         return None
     writing = read_writing(column.levels)
@@ -236,7 +215,7 @@ def _lost(column: Column, n_present: int) -> LostColumn | None:
         fate = f"each of its {n_levels} values is learned as a word by itself"
     return LostColumn(
         column.name,
-        f"holds {writing.what} as text, such as {shown(writing.example)}, so {fate}",
+        f"holds {writing.what} as text, such as {quote(writing.example)}, so {fate}",
         writing.code.format(call(column.name)),
         column.kind,
     )

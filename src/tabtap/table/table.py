@@ -109,15 +109,10 @@ class Table:
     def redrawn(
         self, regenerate: BoolArray, numeric: FloatArray, categorical: CodeArray
     ) -> Table:
-        """Return a copy whose regenerated cells hold drawn values.
+        """Return a copy whose cells hold drawn values where ``regenerate`` is True.
 
-        Parameters
-        ----------
-        regenerate : array of shape (n_rows, n_features)
-            True where a cell is replaced.  A constant stays what it is; a
-            regenerated identifier becomes empty.
-        numeric, categorical : arrays
-            Drawn values, laid out as the properties of the same names.
+        It has shape (n_rows, n_features); drawn values are laid out as the properties
+        of the same names.  A constant stays; a regenerated identifier becomes empty.
         """
         cells = list(self.cells)
         missing = self.missing.copy()
@@ -130,7 +125,7 @@ class Table:
                 hole = np.isnan(drawn) if drawn.dtype.kind == "f" else drawn < 0
                 filled = chosen & ~hole
                 cells[position] = _replace_cells(
-                    cells[position], filled, self._stored(position, drawn[filled])
+                    cells[position], filled, self._store(position, drawn[filled])
                 )
                 missing[chosen, position] = hole[chosen]
         for position, column in enumerate(self.schema.features):
@@ -138,7 +133,7 @@ class Table:
                 missing[regenerate[:, position], position] = 1
         return replace(self, cells=tuple(cells), missing=missing)
 
-    def _stored(self, position: int, drawn: NDArray[Any]) -> NDArray[Any]:
+    def _store(self, position: int, drawn: NDArray[Any]) -> NDArray[Any]:
         column = self.schema.features[position]
         return column.store(drawn) if column.kind.is_numeric else drawn
 
@@ -146,8 +141,8 @@ class Table:
         self, positions: IntArray, dtype: np.dtype[Any], hole: float
     ) -> NDArray[Any]:
         view = np.empty((len(self), len(positions)), dtype=dtype)
-        for place, position in enumerate(positions):
-            view[:, place] = self.cells[position]
+        for i, position in enumerate(positions):
+            view[:, i] = self.cells[position]
         view[self.missing[:, positions] > 0] = hole
         return view
 
@@ -195,28 +190,18 @@ def concat(tables: Sequence[Table]) -> Table:
 
 
 def ancestor_rows(real: Table, rows: Table) -> IntArray:
-    """Find the real row that each of some rows descends from.
+    """Return the row of ``real`` that each row descends from; -1 where there is none.
 
-    Parameters
-    ----------
-    real : Table
-        The real rows, or some of them in any order: origins name rows of the table
-        that the user gave, of which this may be a part.
-    rows : Table
-        Real or synthetic rows.
-
-    Returns
-    -------
-    array of shape (n_rows,)
-        Numbers of rows of ``real``; -1 for a row without an ancestor there.
+    ``real`` may be a part of the real rows, in any order: origins name rows of the
+    table that the user gave.
     """
     if not len(real):
         return np.full(len(rows), NO_ROW, dtype=np.int64)
     order = np.argsort(real.origin, kind="stable")
-    place = np.searchsorted(real.origin[order], rows.origin)
-    found = order[np.minimum(place, len(real) - 1)]
-    known = (rows.origin != NO_ROW) & (real.origin[found] == rows.origin)
-    return np.where(known, found, NO_ROW)
+    index = np.searchsorted(real.origin[order], rows.origin)
+    ancestor = order[np.minimum(index, len(real) - 1)]
+    known = (rows.origin != NO_ROW) & (real.origin[ancestor] == rows.origin)
+    return np.where(known, ancestor, NO_ROW)
 
 
 # ---- Numbers in standard deviations from their mean, column by column.

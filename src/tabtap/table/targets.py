@@ -20,7 +20,7 @@ from tabtap.table.kinds import (
     is_few_valued,
     read_writing,
 )
-from tabtap.table.problems import MIN_ROWS, call, refuse, shown
+from tabtap.table.problems import MIN_ROWS, call, quote, refuse
 from tabtap.table.schema import FloatArray, Kind, Target, Task
 
 TaskChoice = Literal["auto", "classification", "regression"]
@@ -77,21 +77,9 @@ def read_target(
 def bin_edges(values: FloatArray, n_bins: int) -> tuple[float, ...]:
     """Return the inner cut points of quantile bins, none of them empty.
 
-    Parameters
-    ----------
-    values : array of shape (n_rows,)
-        The finite target values; ties are welcome.
-    n_bins : int
-        Bins wanted.  There are never more than distinct values.
-
-    Returns
-    -------
-    tuple of float
-        Values of the table, ascending: bin k holds ``edge[k-1] < value <= edge[k]``.
-
-    Notes
-    -----
-    Each bin takes its fair share of the rows that are left.  A value with many ties
+    They are some of the finite ``values``, ascending: bin k holds
+    ``edge[k-1] < value <= edge[k]``.  There are never more bins than distinct values.
+    Each bin takes its fair share of the rows that are left: a value with many ties
     fills a bin by itself and the others share the rest, where fixed quantiles would
     collapse onto it.
 
@@ -139,10 +127,10 @@ def _check_texts(raw: RawColumn) -> None:
     writing = read_writing(raw.levels)
     if writing is not None and n_rows < MIN_ROWS_PER_VALUE * n_texts:
         fix = f"Convert it: {writing.code.format(call(raw.name))}"
-        example = f"{writing.what} such as {shown(writing.example)}"
+        example = f"{writing.what} such as {quote(writing.example)}"
     elif _NEARLY_ALL * n_rows < n_texts < n_rows:
         fix = "Pass another column as target"
-        example = f"such as {shown(raw.levels[raw.values[0]])} (row 0)"
+        example = f"such as {quote(raw.levels[raw.values[0]])} (row 0)"
     else:
         return
     raise refuse(
@@ -159,14 +147,14 @@ def _read_classes(raw: RawColumn, position: int) -> tuple[Target, NDArray[Any]]:
     if n_classes == 1:
         raise refuse(
             raw.name,
-            f"is the target and has one class only, {shown(column.levels[0])}",
+            f"is the target and has one class only, {quote(column.levels[0])}",
             "Pass rows of at least two classes",
         )
     if n_classes == n_rows and n_rows > 2:
         raise refuse(
             raw.name,
             f"is the target and each of its {n_rows} labels occurs once, such as "
-            f"{shown(column.levels[codes[0]])} (row 0)",
+            f"{quote(column.levels[codes[0]])} (row 0)",
             "Pass task='regression' if it is a number, or another column as target",
         )
     target = Target(column=column, task="classification", position=position)

@@ -44,16 +44,10 @@ class Vocabulary:
 
     @classmethod
     def of(cls, codes: NDArray[Any], n_levels: int, cap: int) -> Vocabulary:
-        """Return the vocabulary of the training rows.
+        """Return the vocabulary of the training rows, whose codes are -1 where missing.
 
-        Parameters
-        ----------
-        codes : array of shape (n_rows,)
-            Codes into the column's levels, -1 where missing.
-        n_levels : int
-            Number of levels the column has, seen here or not.
-        cap : int
-            Most tokens that levels may take, the rare bucket included.
+        The column has ``n_levels`` levels, seen here or not; they take at most ``cap``
+        tokens, the rare bucket included.
         """
         if cap < 2:
             raise bad_setting("cap", cap, "be at least 2", "Try 64.")
@@ -106,15 +100,10 @@ class Vocabulary:
         return np.asarray(token_of[codes])
 
     def levels(self, tokens: NDArray[Any], uniforms: FloatArray) -> CodeArray:
-        """Return the code each token stands for.
+        """Return the code that each token stands for.
 
-        Parameters
-        ----------
-        tokens : array of any shape
-            Tokens that can be generated.
-        uniforms : array of the same shape
-            One number in [0, 1) per cell: it picks the rare level, by frequency, so a
-            cell's result depends on its own number alone.
+        ``uniforms`` has the shape of ``tokens``: the number of a cell, in [0, 1), picks
+        its rare level by frequency, so each result depends on its own number alone.
         """
         code_of = np.full(self.n_tokens, MISSING, dtype=np.int32)
         code_of[: len(self.own)] = self.own
