@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tabtap.fidelity import TARGET
-from tabtap.report.columns import MAX_TICKS, date_ticks
+from tabtap.report.columns import MAX_TICKS, SIGN_WIDTH, date_ticks
 from tabtap.report.words import (
     column_title,
     column_values,
@@ -126,3 +126,20 @@ def test_an_axis_of_dates_has_a_few_round_ones_in_order(low, span):
     assert places == sorted(places)
     assert low - 1e-6 <= places[0] <= places[-1] <= low + span + 1e-6
     assert len(set(texts)) == len(texts)
+    widths = [SIGN_WIDTH * (len(text) + 1) * span for text in texts]
+    assert all(np.diff(places) >= widths[1:])
+
+
+def test_an_axis_of_dates_says_only_as_much_of_them_as_it_must():
+    texts = [date_ticks(18_262.0, 18_262.0 + span)[1] for span in (3000, 130, 9, 0.4)]
+
+    assert texts == [
+        ["2020", "2024", "2028"],
+        ["2020-01", "2020-03", "2020-05"],
+        ["2020-01-01", "2020-01-05", "2020-01-09"],
+        ["01-01 00:00", "01-01 06:00"],
+    ]
+
+
+def test_dates_that_are_parts_of_a_second_apart_are_not_written():
+    assert date_ticks(30_000.0, 30_000.00000001) == ([], [])
