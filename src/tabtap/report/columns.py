@@ -34,18 +34,11 @@ from tabtap.report.drawing import (
     panels,
     stacked,
 )
-from tabtap.report.words import (
-    ColumnValues,
-    column_title,
-    column_values,
-    count,
-    listed,
-    percent,
-    tick_texts,
-)
+from tabtap.report.words import ColumnValues, column_title, column_values
 from tabtap.result import AugmentResult
 from tabtap.rng import stream
 from tabtap.table.schema import FloatArray
+from tabtap.wording import count, listed, percent, tick_texts
 
 MAX_PANELS = 12
 N_DRAWS = 20

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from tabtap import wording as say
 from tabtap.domain import Bound, Certificate
 from tabtap.domain.judgement import one_sided
-from tabtap.report import words as say
 from tabtap.report.blocks import Block, Figure, Section, TableBlock, Text
 from tabtap.report.drawing import Interval, Pair, interval_chart, pair_chart
 from tabtap.report.facts import (
@@ -295,7 +295,7 @@ def _class_blocks(result: AugmentResult, check: Certificate) -> list[Block]:
     shown = parts[:MOST_CLASSES]
     rows = [
         Interval(
-            f"{part.name} ({say.counted(part.n_rows, 'row')})",
+            f"{part.name} ({say.count_of(part.n_rows, 'row')})",
             part.bound.gain,
             part.bound.lower,
             part.bound.gain + part.bound.margin,

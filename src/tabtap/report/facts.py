@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from tabtap import wording as say
 from tabtap.domain import Certificate
-from tabtap.report import words as say
+from tabtap.report.words import short_name
 from tabtap.result import AugmentResult, why
 from tabtap.result.frames import condition_names
 
@@ -116,7 +117,7 @@ def target_names(result: AugmentResult) -> list[str]:
     """Return what each class or target range is called, in their order."""
     target = result.real.schema.target
     if target is None or target.task == "classification" or not target.edges:
-        return [say.name(label) for label in condition_names(result.real.schema)]
+        return [short_name(label) for label in condition_names(result.real.schema)]
     edges = say.marks(target.edges)
     inner = [f"{low} to {high}" for low, high in pairwise(edges)]
     return [f"up to {edges[0]}", *inner, f"above {edges[-1]}"]
@@ -127,7 +128,7 @@ def target_titles(result: AugmentResult) -> list[str]:
     target = result.real.schema.target
     if target is None:
         return ["rows of any kind"]
-    column = say.name(target.column.name)
+    column = short_name(target.column.name)
     return [f"rows whose {column} is {name}" for name in target_names(result)]
 
 

@@ -29,10 +29,11 @@ from tabtap.result.frames import (
     trace_frame,
     waterfall,
 )
-from tabtap.result.why import Yardstick, counted, forgotten_clause, why_sentence
+from tabtap.result.why import Yardstick, forgotten_clause, why_sentence
 from tabtap.table.frame import write_frame, write_target
 from tabtap.table.schema import BoolArray, IntArray
 from tabtap.table.table import Table, concat
+from tabtap.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -11,6 +11,7 @@ from tabtap.domain import Bound, Certificate
 from tabtap.loop import Stop
 from tabtap.result.frames import Waterfall
 from tabtap.table.schema import Schema, Task
+from tabtap.wording import counted, plain_percent
 
 
 def why_sentence(
@@ -53,11 +54,6 @@ def forgotten_clause(rows: Sequence[int], n_removed: int) -> str:
     )
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun in the right form."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _added(n_real: int, n_added: int, last: Certificate) -> str:
     verb, them = ("was", "it") if n_added == 1 else ("were", "them")
     evidence = _paper_evidence(last)
@@ -74,7 +70,7 @@ def _crossfit_evidence(certificate: Certificate, bound: Bound) -> str:
         f"the score of {certificate.scorer} on real rows that it had not "
         f"seen goes from {_figure(certificate.score_real)} to "
         f"{_figure(certificate.score_after)}, a gain of at least "
-        f"{_figure(bound.lower)} with {_percent(bound.confidence)} confidence"
+        f"{_figure(bound.lower)} with {plain_percent(bound.confidence)} confidence"
     )
 
 
@@ -83,8 +79,8 @@ def _paper_evidence(certificate: Certificate) -> str:
     return (
         f"the last pool is estimated to lower the loss of {certificate.scorer} by "
         f"{_figure(bound.gain)}, more than its error bar of {_figure(bound.margin)} at "
-        f"{_percent(bound.confidence)} confidence (the paper's rule, whose estimates "
-        "are too high where rows are few)"
+        f"{plain_percent(bound.confidence)} confidence (the paper's rule, whose "
+        "estimates are too high where rows are few)"
     )
 
 
@@ -160,7 +156,7 @@ def _shortfall(certificate: Certificate, n_real: int, details: str) -> str:
     bound = certificate.over_real or certificate.over_incumbent
     if not np.isfinite(bound.gain):
         return "could not be measured, as the scores are not numbers"
-    sure = _percent(bound.confidence)
+    sure = plain_percent(bound.confidence)
     if certificate.over_real is None:
         return (
             f"is estimated to lower the loss of {certificate.scorer} by "
@@ -187,10 +183,6 @@ def _promise(certificate: Certificate) -> float:
 
 def _figure(number: float) -> str:
     return f"{number:.3g}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.4g} %"
 
 
 def _signed(number: float) -> str:

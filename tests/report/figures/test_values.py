@@ -4,13 +4,7 @@ import pytest
 
 from tabtap.fidelity import TARGET
 from tabtap.report.columns import MAX_TICKS, SIGN_WIDTH, date_ticks
-from tabtap.report.words import (
-    column_title,
-    column_values,
-    date_text,
-    number_text,
-    tick_texts,
-)
+from tabtap.report.words import column_title, column_values
 from tabtap.table import read_frame
 
 
@@ -80,41 +74,9 @@ def test_numbers_that_cannot_be_drawn_are_counted_in_powers_of_ten():
     assert column.text(3.0) == "3·10³⁰⁷"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (0.1 + 0.2, "0.3"),
-        (-1234.5, "\u22121\u202f234"),
-        (99999.9, "100\u202f000"),
-        (999999.0, "999\u202f999"),
-        (9.999e6, "10·10⁶".replace("10·10⁶", "1·10⁷")),
-        (1e-9, "1·10⁻⁹"),
-        (float("nan"), "none"),
-    ],
-)
-def test_numbers_are_written_for_people(value, text):
-    assert number_text(value) == text
-
-
-@pytest.mark.parametrize(
-    "ticks",
-    [[0.0, 0.25, 0.5], [1e15, 1e15 + 200, 1e15 + 400], [1e8, 2e8], [-0.001, 0.0]],
-)
-def test_ticks_are_told_apart(ticks):
-    texts = tick_texts(np.array(ticks))
-
-    assert len(set(texts)) == len(ticks)
-
-
 def test_a_name_without_letters_is_called_a_column():
     assert column_title("7") == "column 7"
     assert column_title("x7") == "x7"
-
-
-def test_a_time_is_written_as_its_date():
-    assert date_text(-1.0) == "1969-12-31"
-    assert date_text(float("nan")) == "none"
 
 
 @pytest.mark.parametrize("low", [-700_000.0, 0.3, 18_262.0])
