@@ -9,9 +9,10 @@ import numpy as np
 
 from tabtap import wording as say
 from tabtap.report.blocks import Block, Section, TableBlock, Text
-from tabtap.report.facts import is_panel, is_paper, learner_name, n_given
+from tabtap.report.facts import is_panel, is_paper, learner_name
 from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
+from tabtap.result.why import n_given
 
 _STAGES = {
     "backbones": "Learning the table",

@@ -29,10 +29,11 @@ from tabtap.report.drawing import (
     key,
     stacked,
 )
-from tabtap.report.facts import is_paper, n_added, setting, target_names, target_titles
+from tabtap.report.facts import is_paper, setting, target_names, target_titles
 from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
 from tabtap.result.frames import NO_TARGET
+from tabtap.result.why import n_added, strictest_gate
 from tabtap.table.schema import FloatArray
 
 MOST_BARS = 12
@@ -249,11 +250,10 @@ def _why_fewer(result: AugmentResult) -> str:
 
 def _refusals_title(result: AugmentResult) -> str:
     counts = result.waterfall
-    refused = sum(counts.refused.values())
-    share = say.percent(refused / max(counts.proposed, 1))
-    if not refused:
+    gate = strictest_gate(counts)
+    if gate is None:
         return "No proposed row was refused by a gate"
-    gate = max(counts.refused, key=lambda name: counts.refused[name])
+    share = say.percent(sum(counts.refused.values()) / max(counts.proposed, 1))
     return (
         f"The gates refused {share} of the proposed rows, most by "
         f"\u201c{short_name(gate)}\u201d"

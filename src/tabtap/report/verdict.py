@@ -12,20 +12,20 @@ import numpy as np
 from tabtap import wording as say
 from tabtap.domain import Bound, Certificate
 from tabtap.loop import Stop
-from tabtap.report.facts import (
+from tabtap.report.facts import is_panel, is_paper, setting, who_judged
+from tabtap.report.words import short_name
+from tabtap.result import AugmentResult
+from tabtap.result.why import (
+    OWN,
     Case,
+    bound_of,
     case_of,
     deciding,
-    is_panel,
-    is_paper,
     metric_name,
     n_added,
     n_given,
-    setting,
-    who_judged,
+    strictest_gate,
 )
-from tabtap.report.words import short_name
-from tabtap.result import AugmentResult
 
 Tone = Literal["good", "plain", "caution"]
 
@@ -62,7 +62,7 @@ Story = tuple[str, tuple[str, ...], Tone]
 
 def _shown(result: AugmentResult) -> Story:
     check = _decided(result)
-    bound = check.over_real or check.over_incumbent
+    bound = bound_of(check)
     added, real = n_added(result), say.count_of(n_given(result), "real row")
     who = who_judged(result, check)
     better, seen = "better", "it"
@@ -131,7 +131,7 @@ def _refused(result: AugmentResult) -> Story:
 
 
 def _nearest(result: AugmentResult, check: Certificate) -> str:
-    bound = check.over_real or check.over_incumbent
+    bound = bound_of(check)
     which = "It" if len(result.certificates) == 1 else "The nearest"
     if math.isnan(bound.gain):
         return "The gain could not be measured: the scores are not numbers."
@@ -161,8 +161,8 @@ def _nearest(result: AugmentResult, check: Certificate) -> str:
 def _barren(result: AugmentResult) -> Story:
     counts = result.waterfall
     said = f"Of {say.count_of(counts.proposed, 'proposed row')} none could be checked."
-    if counts.refused and max(counts.refused.values()):
-        gate = max(counts.refused, key=lambda name: counts.refused[name])
+    gate = strictest_gate(counts)
+    if gate is not None:
         said = (
             f"Too few of {say.count_of(counts.proposed, 'proposed row')} passed the "
             f"gates for a check; the gate \u201c{short_name(gate)}\u201d refused most, "
@@ -274,7 +274,7 @@ def _measured(result: AugmentResult, check: Certificate) -> list[Card]:
         say.score(score, bound.gain) for score in (check.score_real, check.score_after)
     )
     metric = metric_name(result)
-    named = "Score" if metric == "score" else f"Score ({metric})"
+    named = "Score" if metric == OWN else f"Score ({metric})"
     kind = "with the rows added" if check.committed else "best set, not added"
     return [
         Card(f"{named} on unseen real rows", f"{real} \u2192 {after}", kind),
@@ -380,7 +380,7 @@ def meaning_of(result: AugmentResult) -> tuple[Point, ...]:
 def score_meaning(result: AugmentResult) -> str:
     """Say once what a score is."""
     metric = metric_name(result)
-    if metric == "score":
+    if metric == OWN:
         return _own_score(result)
     if metric in _KNOWN:
         return f"The score is {metric}: {_KNOWN[metric]}; larger is better."

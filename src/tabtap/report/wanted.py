@@ -13,10 +13,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 from tabtap.report.blocks import Block, Section, TableBlock, Text
 from tabtap.report.drawing import clean
-from tabtap.report.facts import n_given
 from tabtap.report.words import ColumnValues, column_title, column_values, short_name
 from tabtap.result import AugmentResult
 from tabtap.result.frames import condition_names
+from tabtap.result.why import n_given
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import Table
 from tabtap.wording import count, count_of, number_text, score

@@ -29,7 +29,7 @@ from tabtap.result.frames import (
     trace_frame,
     waterfall,
 )
-from tabtap.result.why import Yardstick, forgotten_clause, why_sentence
+from tabtap.result.why import why_sentence
 from tabtap.table.frame import write_frame, write_target
 from tabtap.table.schema import BoolArray, IntArray
 from tabtap.table.table import Table, concat
@@ -149,18 +149,7 @@ class AugmentResult:
     @property
     def why(self) -> str:
         """The verdict as a sentence, with its figures."""
-        said = why_sentence(
-            len(self.real) + len(self.forgotten),
-            self.about.budget,
-            self._counts(len(self.delivered) + self.n_removed),
-            self.certificates,
-            self.stop,
-            Yardstick.of(self.certificates, self.about.referee, self.real.schema),
-        )
-        if not self.forgotten:
-            return said
-        later = forgotten_clause(self.forgotten, self.n_removed)
-        return f"{said.removesuffix('.')}; {later}."
+        return why_sentence(self)
 
     @property
     def synthetic(self) -> Any:  # noqa: ANN401 - the user's container
@@ -219,7 +208,7 @@ class AugmentResult:
     @property
     def waterfall(self) -> Waterfall:
         """How many rows were proposed, refused, admitted, committed, delivered."""
-        return self._counts(len(self.delivered))
+        return waterfall(self.steps, self.certificates, len(self.delivered))
 
     def certificates_json(self) -> str:
         """Return every commitment check as JSON text, with its evidence.
@@ -290,6 +279,3 @@ class AugmentResult:
 
     def _labels(self) -> pd.Index:
         return continued(self.index, len(self.delivered))
-
-    def _counts(self, n_delivered: int) -> Waterfall:
-        return waterfall(self.steps, self.certificates, n_delivered)
