@@ -4,7 +4,7 @@ from io import StringIO
 import pytest
 
 from tabtap.api.run import RunPlan
-from tabtap.cli.progress import Progress, gain_words, time_words
+from tabtap.cli.progress import Progress, gain_words
 from tabtap.cli.terminal import Screen, console_on
 from tabtap.domain import Bound
 
@@ -105,10 +105,3 @@ def test_a_run_that_is_taken_up_says_so(progress):
 )
 def test_a_gain_that_cannot_be_told_is_not_shown_as_a_number(bound, words):
     assert gain_words(bound) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0 s"), (59.6, "1 min 0 s"), (3600, "1 h 0 min")]
-)
-def test_times_are_said_as_people_say_them(seconds, words):
-    assert time_words(seconds) == words

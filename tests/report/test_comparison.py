@@ -8,7 +8,7 @@ from scipy import stats
 
 from tabtap.report.blocks import Figure, TableBlock, Text
 from tabtap.report.evidence import class_parts, comparison_blocks, learner_pairs
-from tabtap.report.facts import deciding
+from tabtap.result.why import deciding
 
 
 def texts(blocks):

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tabtap.domain import Bound
-from tabtap.report.facts import Case, case_of, deciding, metric_name
 from tabtap.report.verdict import cards_of, meaning_of, score_meaning, verdict_of
+from tabtap.result.why import Case, case_of, deciding, metric_name
 
 THIN = "\u202f"
 

@@ -512,10 +512,12 @@ def verdict_json(
 
 def evidence(result: AugmentResult) -> Bound | None:
     """Return the bound that the added rows rest on; None if none were added."""
-    accepted = [c for c in result.certificates if c.committed]
-    if not accepted or result.verdict != "augment":
+    from tabtap.result.why import bound_of, deciding
+
+    check = deciding(result)
+    if check is None or not check.committed or result.verdict != "augment":
         return None
-    return accepted[-1].over_real or accepted[-1].over_incumbent
+    return bound_of(check)
 
 
 def _finite(number: float) -> float | None:

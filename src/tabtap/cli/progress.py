@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tabtap.cli.terminal import Screen
+from tabtap.wording import counted, time_words
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -171,7 +172,7 @@ class Progress:
         self.n_steps = plan.n_windows * plan.window_length
         self.share = self._share()
         if plan.n_windows:
-            done = _counted(plan.n_windows, "window")
+            done = counted(plan.n_windows, "window")
             self.screen.say(f"Going on after {done}, {plan.n_committed} rows so far.")
         self.redraw()
 
@@ -244,25 +245,6 @@ def gain_words(bound: Bound | None) -> str:
     if not math.isfinite(bound.margin):
         return f"gain {bound.gain:+.3f}, how sure cannot be told"
     return f"gain {bound.gain:+.3f}, at least {bound.lower:+.3f}"
-
-
-def time_words(seconds: float) -> str:
-    """Return a time as people say it.
-
-    Examples
-    --------
-    >>> time_words(7.2), time_words(100), time_words(7400)
-    ('7 s', '1 min 40 s', '2 h 3 min')
-    """
-    whole = round(seconds)
-    hours, minutes = whole // 3600, whole % 3600 // 60
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 # ---- Both on a terminal: a bar with what stands beside it, and a line below.

@@ -20,7 +20,7 @@ def recommended(comparison: Comparison) -> Standing | None:
     The cheapest of those whose gain is above zero with both ends of its interval and
     that are not shown to be worse than the best of them.
     """
-    helpful = [s for s in comparison.standings if s.method != "Real" and s.low > 0]
+    helpful = [s for s in comparison.others if s.low > 0]
     if not helpful:
         return None
     best = min(helpful, key=lambda standing: standing.loss)
@@ -32,10 +32,9 @@ def advice(comparison: Comparison) -> str:
     """Return the recommendation in words, with its figures."""
     chosen = recommended(comparison)
     sure = f"{CONFIDENCE:.0%} interval"
-    others = [s for s in comparison.standings if s.method != "Real"]
-    if not others:
+    if not comparison.others:
         return "Nothing was compared: only real rows were asked for."
-    best = others[0]
+    best = comparison.others[0]
     if chosen is None:
         if best.gain <= 0:
             return "Nothing helps: no method did better than your own rows alone."
@@ -65,14 +64,8 @@ def _is_worse(comparison: Comparison, one: Standing, best: Standing) -> bool:
 
 
 def _said(standing: Standing, comparison: Comparison) -> str:
-    low, gain, high = standing.low, standing.gain, standing.high
+    found = (standing.low, standing.gain, standing.high)
+    low, gain, high = (comparison.gain_unit * figure for figure in found)
     if comparison.task == "classification":
-        return (
-            f"{100 * gain:+.1f} points of accuracy "
-            f"[{100 * low:+.1f}, {100 * high:+.1f}]"
-        )
-    real = comparison.of("Real").loss
-    return (
-        f"{100 * gain / real:+.0f} % of the squared error "
-        f"[{100 * low / real:+.0f}, {100 * high / real:+.0f}]"
-    )
+        return f"{gain:+.1f} points of accuracy [{low:+.1f}, {high:+.1f}]"
+    return f"{gain:+.0f} % of the squared error [{low:+.0f}, {high:+.0f}]"

@@ -191,6 +191,18 @@ class Comparison:
         """Return how one method did."""
         return next(s for s in self.standings if s.method == method)
 
+    @property
+    def others(self) -> list[Standing]:
+        """All methods but real rows alone."""
+        return [s for s in self.standings if s.method != "Real"]
+
+    @property
+    def gain_unit(self) -> float:
+        """What a gain is multiplied by: points, or percent of the squared error."""
+        if self.task == "classification":
+            return 100.0
+        return 100.0 / max(self.of("Real").loss, 1e-300)
+
 
 def summarise(
     records: Sequence[Record], task: Task, groups: IntArray | None = None

@@ -115,7 +115,7 @@ _LIMITS = (
 
 
 def _line(standing: Standing, comparison: Comparison) -> tuple[str, ...]:
-    unit = _unit(comparison)
+    unit = comparison.gain_unit
     score = f"{np.sqrt(standing.loss):.3f}"
     if comparison.task == "classification":
         score = f"{100 * (1 - standing.loss):.1f}"
@@ -131,15 +131,8 @@ def _line(standing: Standing, comparison: Comparison) -> tuple[str, ...]:
     )
 
 
-def _unit(comparison: Comparison) -> float:
-    """Return what a gain is multiplied by: points, or percent of the squared error."""
-    if comparison.task == "classification":
-        return 100.0
-    return 100.0 / max(comparison.of("Real").loss, 1e-300)
-
-
 def _cards(comparison: Comparison, best: Standing | None) -> tuple[Card, ...]:
-    others = [s for s in comparison.standings if s.method != "Real"]
+    others = comparison.others
     helpful = sum(s.low > 0 for s in others)
     harmful = sum(s.high < 0 for s in others)
     cards = [
@@ -154,11 +147,10 @@ def _cards(comparison: Comparison, best: Standing | None) -> tuple[Card, ...]:
 
 def _by_predictor(comparison: Comparison) -> TableBlock:
     names = list(comparison.of("Real").by_predictor)
-    unit = _unit(comparison)
+    unit = comparison.gain_unit
     rows = [
         (s.method, *(f"{unit * s.by_predictor.get(name, 0.0):+.1f}" for name in names))
-        for s in comparison.standings
-        if s.method != "Real"
+        for s in comparison.others
     ]
     what = "points" if comparison.task == "classification" else "% of the mean MSE"
     return TableBlock(
@@ -170,12 +162,12 @@ def _by_predictor(comparison: Comparison) -> TableBlock:
 
 
 def _plot(comparison: Comparison) -> Figure:
-    others = [s for s in comparison.standings if s.method != "Real"]
+    others = comparison.others
     helpful = [s.method for s in others if s.low > 0]
     title = "No method is shown to help"
     if helpful:
         title = f"{len(helpful)} of {len(others)} methods are shown to help"
-    unit = _unit(comparison)
+    unit = comparison.gain_unit
     intervals = [
         Interval(
             s.method,

@@ -23,6 +23,7 @@ from tabtap.files.cells import (
 )
 from tabtap.files.formats import ColumnStyle, Dialect, FileTable, Format, Order
 from tabtap.files.opening import DecodedText, decode_text, encode_text
+from tabtap.wording import counted
 
 _LOOKED_AT = 200
 """Records whose quotes and spaces are looked at."""
@@ -266,11 +267,6 @@ def cut_records(lines: list[str], dialect: Dialect, name: str) -> Records:
         noticed = before + reader.line_num
         raise _broken_quote(name, start + 1, noticed, error) from error
     return Records(lines, records, n_blank)
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, as in ``1 line`` and ``2 lines``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def is_blank(lines: Sequence[str]) -> bool:

@@ -29,6 +29,7 @@ from tabtap.gates.rule_language import ParsedRule, parse_rule
 from tabtap.table.frame import write_frame
 from tabtap.table.schema import BoolArray, IntArray
 from tabtap.table.table import Table
+from tabtap.wording import counted
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -51,10 +52,9 @@ class BrokenRule:
 
     def __str__(self) -> str:
         """Return one line for a report."""
-        rows = "row" if self.n_rows == 1 else "rows"
         listed = ", ".join(map(str, self.first_rows))
         more = ", ..." if self.n_rows > len(self.first_rows) else ""
-        return f"{self.name}: {self.n_rows} {rows} ({listed}{more})"
+        return f"{self.name}: {counted(self.n_rows, 'row')} ({listed}{more})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tabtap.table.schema import BoolArray, Column, FloatArray, IntArray, Kind
 from tabtap.table.split import folds
 from tabtap.table.suspects import LostColumn, lost_columns
 from tabtap.table.table import Table
+from tabtap.wording import counted
 
 
 def inspect_table(table: Table, *, declared: Container[Hashable] = ()) -> list[Remark]:
@@ -106,9 +107,9 @@ def _group(table: Table, place: int) -> Remark:
     column = table.schema.features[place]
     counts = _counts(table, place)
     text = (
-        f"has {len(counts)} values that come back, "
-        f"about {rows(int(np.median(counts)))} each: if rows of one value are of one "
-        "person, animal or machine, they must stay on one side of every check"
+        f"has {len(counts)} values that come back, about "
+        f"{counted(int(np.median(counts)), 'row')} each: if rows of one value are of "
+        "one person, animal or machine, they must stay on one side of every check"
     )
     return Remark(topic="groups", column=column.name, text=text, setting="groups")
 
@@ -316,15 +317,15 @@ def _alike(table: Table) -> list[Remark]:
     if n_copies:
         verb = "repeats" if n_copies == 1 else "repeat"
         text = (
-            f"{rows(n_copies)} {verb} another row exactly "
+            f"{counted(n_copies, 'row')} {verb} another row exactly "
             f"({share(n_copies, len(table))}): a copy on both sides of a split makes "
             "every score too good; drop copies that are one and the same thing"
         )
         remarks.append(Remark(topic="duplicates", column=None, text=text))
     if n_torn:
         text = (
-            f"{rows(n_torn)} are alike in every feature but differ in the target: no "
-            "learner can tell them apart"
+            f"{counted(n_torn, 'row')} are alike in every feature but differ in the "
+            "target: no learner can tell them apart"
         )
         remarks.append(Remark(topic="duplicates", column=None, text=text))
     return remarks
@@ -367,7 +368,9 @@ def _classes(table: Table) -> list[Remark]:
 
 
 def _named(levels: tuple[object, ...], counts: IntArray, chosen: list[int]) -> str:
-    listed = [f"class {levels[i]!r} has {rows(int(counts[i]))}" for i in chosen]
+    listed = [
+        f"class {levels[i]!r} has {counted(int(counts[i]), 'row')}" for i in chosen
+    ]
     more = f", and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     return ", ".join(listed[:_SHOWN]) + more
 
@@ -407,8 +410,3 @@ def share(part: int, whole: int) -> str:
     if 99 < percent < 100:
         return "over 99 %"
     return f"{percent:.0f} %"
-
-
-def rows(number: int) -> str:
-    """Return a number of rows in words."""
-    return "1 row" if number == 1 else f"{number} rows"

@@ -29,6 +29,7 @@ from tabtap.domain.judgement import (
 from tabtap.stages import Referee, Utility
 from tabtap.table.schema import FloatArray, IntArray
 from tabtap.table.table import Table, concat
+from tabtap.wording import plain_percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,10 +151,9 @@ def _crossfit_reason(
 ) -> str:
     if np.isnan(over_real.gain):
         return "the referee's scores are not numbers, so nothing can be promised"
-    percent = f"{100 * over_real.confidence:.4g} %"
     promise = (
-        f"with {percent} confidence the gain over real rows alone is at least "
-        f"{over_real.lower:.4g}"
+        f"with {plain_percent(over_real.confidence)} confidence the gain over real "
+        f"rows alone is at least {over_real.lower:.4g}"
     )
     if not shown:
         return f"{promise}, which is not enough"

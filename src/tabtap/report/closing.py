@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tabtap.report import words as say
+from tabtap import wording as say
 from tabtap.report.blocks import Block, Section, TableBlock, Text
-from tabtap.report.facts import is_panel, is_paper, learner_name, n_given
+from tabtap.report.facts import is_panel, is_paper, learner_name
+from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
+from tabtap.result.why import n_given
 
 _STAGES = {
     "backbones": "Learning the table",
@@ -41,7 +43,7 @@ def _run(result: AugmentResult) -> TableBlock:
     rows = [
         ("Real rows", say.count(n_given(result))),
         ("Features", say.count(len(schema.features))),
-        ("Target", "none" if target is None else say.name(target.column.name)),
+        ("Target", "none" if target is None else short_name(target.column.name)),
         ("Task", "none" if target is None else target.task),
         ("Seed", str(about.seed)),
         ("Rows asked for", _budget(about.budget)),
@@ -75,7 +77,7 @@ def _rules(result: AugmentResult) -> list[Block]:
     rules = result.about.rules
     if not rules:
         return []
-    rows = tuple((say.name(rule),) for rule in rules)
+    rows = tuple((short_name(rule),) for rule in rules)
     return [TableBlock("Rules that every new row obeys", ("Rule",), rows)]
 
 
@@ -166,7 +168,7 @@ def limits_section(result: AugmentResult) -> Section:
 
 
 def _few_rows(result: AugmentResult) -> tuple[str, str]:
-    rows = say.counted(n_given(result), "real row")
+    rows = say.count_of(n_given(result), "real row")
     said = f"All evidence comes from your {rows}."
     if n_given(result) < FEW_ROWS:
         said += (

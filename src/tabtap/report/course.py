@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from tabtap import wording as say
 from tabtap.domain import StepRecord, Template
 from tabtap.loop import Stop
-from tabtap.report import words as say
 from tabtap.report.blocks import Block, Figure, Section, TableBlock
 from tabtap.report.drawing import (
     FONT_SIZE,
@@ -29,9 +29,11 @@ from tabtap.report.drawing import (
     key,
     stacked,
 )
-from tabtap.report.facts import is_paper, n_added, setting, target_names, target_titles
+from tabtap.report.facts import is_paper, setting, target_names, target_titles
+from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
 from tabtap.result.frames import NO_TARGET
+from tabtap.result.why import n_added, strictest_gate
 from tabtap.table.schema import FloatArray
 
 MOST_BARS = 12
@@ -86,14 +88,13 @@ def _mix_lead(result: AugmentResult) -> str:
     budget = result.about.budget
     asked = "As many rows as help were asked for"
     if budget != "auto":
-        asked = f"{say.counted(int(budget), 'row')} at most were asked for"
+        asked = f"{say.count_of(int(budget), 'row')} at most were asked for"
     if not n_added(result):
         return f"Nothing. {asked}, and {stop_words(result)}."
     now = len(result.delivered)
     share = say.percent(now / (now + len(result.real)))
-    said = f"{say.counted(n_added(result), 'synthetic row')} were added"
-    if n_added(result) == 1:
-        said = "1 synthetic row was added"
+    verb = "was" if n_added(result) == 1 else "were"
+    said = f"{say.count_of(n_added(result), 'synthetic row')} {verb} added"
     left = "" if not result.n_removed else f", of which {say.count(now)} are left"
     return (
         f"{said}{left}: {share} of the table that results. {asked}, and "
@@ -163,7 +164,7 @@ def _table(shares: list[Share]) -> TableBlock:
 
 def _target_name(result: AugmentResult) -> str:
     target = result.real.schema.target
-    return "target" if target is None else say.name(target.column.name)
+    return "target" if target is None else short_name(target.column.name)
 
 
 # ---- The waterfall: how many rows were proposed, and where the others went.
@@ -224,7 +225,7 @@ def hurdles_of(result: AugmentResult) -> list[Hurdle]:
         left -= refused
         why = _GATES.get(gate, "refused by a gate of your own")
         hurdles.append(
-            Hurdle(f"Passed the gate \u201c{say.name(gate)}\u201d", left, why)
+            Hurdle(f"Passed the gate \u201c{short_name(gate)}\u201d", left, why)
         )
     n_judged = sum(c.n_judged for c in result.certificates)
     surplus = "more rows than the budget has room for, or a run that ended"
@@ -249,27 +250,26 @@ def _why_fewer(result: AugmentResult) -> str:
 
 def _refusals_title(result: AugmentResult) -> str:
     counts = result.waterfall
-    refused = sum(counts.refused.values())
-    share = say.percent(refused / max(counts.proposed, 1))
-    if not refused:
+    gate = strictest_gate(counts)
+    if gate is None:
         return "No proposed row was refused by a gate"
-    gate = max(counts.refused, key=lambda name: counts.refused[name])
+    share = say.percent(sum(counts.refused.values()) / max(counts.proposed, 1))
     return (
         f"The gates refused {share} of the proposed rows, most by "
-        f"\u201c{say.name(gate)}\u201d"
+        f"\u201c{short_name(gate)}\u201d"
     )
 
 
 def _refusals_lead(result: AugmentResult) -> str:
     counts = result.waterfall
     idle = [
-        f"\u201c{say.name(gate)}\u201d" for gate, n in counts.refused.items() if not n
+        f"\u201c{short_name(gate)}\u201d" for gate, n in counts.refused.items() if not n
     ]
     more = f" Nothing was refused by the gates {say.listed(idle)}." if idle else ""
     if len(idle) == 1:
         more = f" Nothing was refused by the gate {idle[0]}."
     return (
-        f"{say.counted(counts.proposed, 'row')} were proposed by all generators "
+        f"{say.count_of(counts.proposed, 'row')} were proposed by all generators "
         f"together, {say.count(counts.admitted)} passed every gate, and "
         f"{say.count(counts.delivered)} reached your table. Gates look at single rows; "
         f"the test looks at what a whole set of rows does to a learner.{more}"
@@ -295,7 +295,7 @@ def movement_section(result: AugmentResult) -> Section:
         return Section(anchor, title, "No step was taken.")
     n_windows = len({record.window for record in steps})
     lead = (
-        f"{say.counted(len(steps), 'step')} in {say.counted(n_windows, 'window')}. "
+        f"{say.count_of(len(steps), 'step')} in {say.count_of(n_windows, 'window')}. "
         "Each step asks for rows of one target, says which columns may be redrawn, and "
         f"how many of these. {_learning(result)}"
     )

@@ -8,23 +8,22 @@ from typing import Literal
 
 import numpy as np
 
+from tabtap import wording as say
 from tabtap.domain import Bound, Certificate
 from tabtap.domain.judgement import one_sided
-from tabtap.report import words as say
 from tabtap.report.blocks import Block, Figure, Section, TableBlock, Text
 from tabtap.report.drawing import Interval, Pair, interval_chart, pair_chart
 from tabtap.report.facts import (
-    deciding,
     is_panel,
     is_paper,
     is_per_row,
     learner_name,
-    metric_name,
     setting,
     target_names,
 )
 from tabtap.report.verdict import score_meaning
 from tabtap.result import AugmentResult
+from tabtap.result.why import OWN, bound_of, deciding, learner_scores, metric_name
 
 # As published in docs/results/calibration.md, table "Coverage".
 CROSSFIT_HELD, CROSSFIT_PROMISED, CROSSFIT_CHECKS = 0.922, 0.919, 179
@@ -65,7 +64,7 @@ def coverage_words(result: AugmentResult) -> str:
         f"where {say.percent(CROSSFIT_PROMISED)} had been promised. Table by table it "
         "was between 75 % and 100 %.".replace(" %", f"{say.THIN}%")
     )
-    if is_panel(result) and metric_name(result) == "score":
+    if is_panel(result) and metric_name(result) == OWN:
         return said
     return f"{said} That was measured with the usual learners and the default score."
 
@@ -162,8 +161,7 @@ def _table(result: AugmentResult) -> TableBlock:
 
 
 def _table_row(check: Certificate) -> tuple[str, ...]:
-    over_real, step = check.over_real, check.over_incumbent
-    shown = over_real or step
+    over_real, shown = check.over_real, bound_of(check)
     return (
         str(check.window + 1),
         decision_words(check),
@@ -173,7 +171,7 @@ def _table_row(check: Certificate) -> tuple[str, ...]:
         "not asked" if over_real is None else say.gain(over_real.gain),
         say.at_least(shown.lower),
         say.percent(shown.confidence),
-        say.gain(step.gain),
+        say.gain(check.over_incumbent.gain),
     )
 
 
@@ -185,12 +183,12 @@ def decision_words(check: Certificate) -> str:
         return "refused, no rows left"
     if check.shown:
         return "refused, adds nothing"
-    bound = check.over_real or check.over_incumbent
+    bound = bound_of(check)
     return "refused, may be chance" if bound.gain > 0 else "refused, no gain"
 
 
 def _bound(check: Certificate) -> Bound:
-    bound = check.over_real or check.over_incumbent
+    bound = bound_of(check)
     if math.isnan(bound.gain):
         return Bound(bound.gain, float("inf"), bound.confidence)
     return bound
@@ -236,16 +234,9 @@ def comparison_blocks(result: AugmentResult) -> list[Block]:
 
 def learner_pairs(result: AugmentResult, check: Certificate) -> list[Pair]:
     """Return each learner's score on real rows alone and with the new rows."""
-    alone = result.certificates[0].learners_before  # nothing was committed then
     return [
-        Pair(
-            learner_name(learner),
-            alone[learner],
-            after,
-            _change(alone[learner], after),
-        )
-        for learner, after in check.learners_after.items()
-        if learner in alone
+        Pair(learner_name(learner), alone, after, _change(alone, after))
+        for learner, (alone, after) in learner_scores(result, check).items()
     ]
 
 
@@ -295,7 +286,7 @@ def _class_blocks(result: AugmentResult, check: Certificate) -> list[Block]:
     shown = parts[:MOST_CLASSES]
     rows = [
         Interval(
-            f"{part.name} ({say.counted(part.n_rows, 'row')})",
+            f"{part.name} ({say.count_of(part.n_rows, 'row')})",
             part.bound.gain,
             part.bound.lower,
             part.bound.gain + part.bound.margin,

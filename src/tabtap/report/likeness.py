@@ -34,10 +34,11 @@ from tabtap.report.drawing import (
     key,
     stacked,
 )
-from tabtap.report.words import column_values, count, percent
+from tabtap.report.words import column_values
 from tabtap.result import AugmentResult
 from tabtap.rng import stream
 from tabtap.table.schema import BoolArray, FloatArray
+from tabtap.wording import count, percent
 
 MAX_LISTED = 10
 _TITLE = "How like the real rows they are"

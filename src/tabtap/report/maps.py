@@ -28,12 +28,13 @@ from tabtap.report.drawing import (
     panels,
     stacked,
 )
-from tabtap.report.words import MINUS, column_title, column_values, count, name, percent
+from tabtap.report.words import column_title, column_values, short_name
 from tabtap.result import AugmentResult
 from tabtap.result.frames import condition_names
 from tabtap.rng import stream
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import NumberScale, Table, concat
+from tabtap.wording import MINUS, count, percent
 
 
 def where_section(result: AugmentResult) -> Section:
@@ -215,7 +216,7 @@ def _panels(result: AugmentResult, plane: Plane) -> list[str]:
         remark = f"{count(int(own.sum()))} real"
         if len(new):
             remark += f", {count(int(new.sum()))} synthetic"
-        title = name(f"{prefix}{names[number]}")
+        title = short_name(f"{prefix}{names[number]}")
         svg = draw(
             _painter(plane, (own, new), limits, (title, remark)),
             name=f"map {number}",

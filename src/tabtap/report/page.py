@@ -12,9 +12,9 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from tabtap import wording as say
 from tabtap.archive import put_in_place
 from tabtap.errors import UserInputError
-from tabtap.report import words as say
 from tabtap.report.blocks import Block, Figure, Section, TableBlock, Text
 from tabtap.report.closing import limits_section, record_section
 from tabtap.report.course import added_section, gates_section, movement_section
@@ -23,6 +23,7 @@ from tabtap.report.likeness import closeness_section, fidelity_section
 from tabtap.report.maps import where_section
 from tabtap.report.verdict import Verdict, verdict_of
 from tabtap.report.wanted import wanted_section
+from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
 
 Part = Callable[[AugmentResult], Section]
@@ -169,14 +170,14 @@ def _title(result: AugmentResult) -> str:
     target = result.real.schema.target
     if target is None:
         return "Augmentation report"
-    return f"Augmentation report: {say.name(target.column.name)}"
+    return f"Augmentation report: {short_name(target.column.name)}"
 
 
 def _about(result: AugmentResult) -> str:
     schema = result.real.schema
     task = "" if schema.target is None else f", {schema.target.task}"
-    rows = say.counted(len(result.real), "real row")
-    return f"{rows}, {say.counted(len(schema.features), 'feature')}{task}"
+    rows = say.count_of(len(result.real), "real row")
+    return f"{rows}, {say.count_of(len(schema.features), 'feature')}{task}"
 
 
 @cache

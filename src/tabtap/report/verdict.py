@@ -9,22 +9,23 @@ from typing import Literal
 
 import numpy as np
 
+from tabtap import wording as say
 from tabtap.domain import Bound, Certificate
 from tabtap.loop import Stop
-from tabtap.report import words as say
-from tabtap.report.facts import (
+from tabtap.report.facts import is_panel, is_paper, setting, who_judged
+from tabtap.report.words import short_name
+from tabtap.result import AugmentResult
+from tabtap.result.why import (
+    OWN,
     Case,
+    bound_of,
     case_of,
     deciding,
-    is_panel,
-    is_paper,
     metric_name,
     n_added,
     n_given,
-    setting,
-    who_judged,
+    strictest_gate,
 )
-from tabtap.result import AugmentResult
 
 Tone = Literal["good", "plain", "caution"]
 
@@ -61,8 +62,8 @@ Story = tuple[str, tuple[str, ...], Tone]
 
 def _shown(result: AugmentResult) -> Story:
     check = _decided(result)
-    bound = check.over_real or check.over_incumbent
-    added, real = n_added(result), say.counted(n_given(result), "real row")
+    bound = bound_of(check)
+    added, real = n_added(result), say.count_of(n_given(result), "real row")
     who = who_judged(result, check)
     better, seen = "better", "it"
     if is_panel(result):  # some of its learners may have lost
@@ -88,10 +89,11 @@ def _paper(result: AugmentResult) -> Story:
     bound = check.over_incumbent
     verb = "was" if n_added(result) == 1 else "were"
     return (
-        f"{_rows(len(result.delivered))} passed the paper\u2019s rule; test before use",
+        f"{say.count_of(len(result.delivered), 'row')} passed the paper\u2019s rule; "
+        "test before use",
         (
-            f"{_rows(n_added(result))} {verb} let in because the last pool is "
-            f"estimated to lower the loss of {check.scorer} by "
+            f"{say.count_of(n_added(result), 'row')} {verb} let in because the last "
+            f"pool is estimated to lower the loss of {check.scorer} by "
             f"{say.size(bound.gain)}, more than its error bar of "
             f"{say.size(bound.margin)}.",
             "That rule asks about rows that the generator has seen, and its estimates "
@@ -103,15 +105,14 @@ def _paper(result: AugmentResult) -> Story:
 
 
 def _unproven(result: AugmentResult) -> Story:
-    n_rows = len(result.delivered)
-    there = (
-        "is 1 synthetic row" if n_rows == 1 else f"are {_rows(n_rows, 'synthetic ')}"
-    )
+    verb = "is" if len(result.delivered) == 1 else "are"
+    rows = say.count_of(len(result.delivered), "synthetic row")
     return (
         "These rows come without evidence",
         (
-            f"There {there} beside {say.counted(len(result.real), 'real row')}, and no "
-            "record of a check that says whether they help. Nothing is promised.",
+            f"There {verb} {rows} beside "
+            f"{say.count_of(len(result.real), 'real row')}, and no record of a check "
+            "that says whether they help. Nothing is promised.",
         ),
         "caution",
     )
@@ -130,7 +131,7 @@ def _refused(result: AugmentResult) -> Story:
 
 
 def _nearest(result: AugmentResult, check: Certificate) -> str:
-    bound = check.over_real or check.over_incumbent
+    bound = bound_of(check)
     which = "It" if len(result.certificates) == 1 else "The nearest"
     if math.isnan(bound.gain):
         return "The gain could not be measured: the scores are not numbers."
@@ -159,12 +160,12 @@ def _nearest(result: AugmentResult, check: Certificate) -> str:
 
 def _barren(result: AugmentResult) -> Story:
     counts = result.waterfall
-    said = f"Of {say.counted(counts.proposed, 'proposed row')} none could be checked."
-    if counts.refused and max(counts.refused.values()):
-        gate = max(counts.refused, key=lambda name: counts.refused[name])
+    said = f"Of {say.count_of(counts.proposed, 'proposed row')} none could be checked."
+    gate = strictest_gate(counts)
+    if gate is not None:
         said = (
-            f"Too few of {say.counted(counts.proposed, 'proposed row')} passed the "
-            f"gates for a check; the gate \u201c{say.name(gate)}\u201d refused most, "
+            f"Too few of {say.count_of(counts.proposed, 'proposed row')} passed the "
+            f"gates for a check; the gate \u201c{short_name(gate)}\u201d refused most, "
             f"{say.count(counts.refused[gate])}."
         )
     return "Do not augment: your table is returned as it was", (said,), "plain"
@@ -197,8 +198,8 @@ def _removed(result: AugmentResult) -> Story:
     return (
         "No synthetic rows are left",
         (
-            f"The run had added {_rows(result.n_removed)}. All of them descended from "
-            f"{say.counted(len(result.forgotten), 'real row')} that "
+            f"The run had added {say.count_of(result.n_removed, 'row')}. All of them "
+            f"descended from {say.count_of(len(result.forgotten), 'real row')} that "
             f"{'was' if len(result.forgotten) == 1 else 'were'} removed since then, "
             "and went with them. The figures below describe the table before.",
         ),
@@ -225,13 +226,9 @@ def _decided(result: AugmentResult) -> Certificate:
     return check
 
 
-def _rows(number: int, kind: str = "") -> str:
-    return say.counted(number, f"{kind}row")
-
-
 def _forgotten(result: AugmentResult) -> str:
-    removed = say.counted(len(result.forgotten), "real row")
-    went = say.counted(result.n_removed, "synthetic row")
+    removed = say.count_of(len(result.forgotten), "real row")
+    went = say.count_of(result.n_removed, "synthetic row")
     return (
         f"Since then {removed} and {went} made of "
         f"{'it' if len(result.forgotten) == 1 else 'them'} were removed; the evidence "
@@ -263,7 +260,7 @@ def cards_of(result: AugmentResult) -> tuple[Card, ...]:
 
 
 def _rows_card(result: AugmentResult) -> Card:
-    beside = f"beside {say.counted(len(result.real), 'real row')}"
+    beside = f"beside {say.count_of(len(result.real), 'real row')}"
     if not len(result.delivered):
         return Card("Rows added", "0", f"the table keeps its {len(result.real)} rows")
     return Card("Rows added", say.count(len(result.delivered)), beside)
@@ -277,7 +274,7 @@ def _measured(result: AugmentResult, check: Certificate) -> list[Card]:
         say.score(score, bound.gain) for score in (check.score_real, check.score_after)
     )
     metric = metric_name(result)
-    named = "Score" if metric == "score" else f"Score ({metric})"
+    named = "Score" if metric == OWN else f"Score ({metric})"
     kind = "with the rows added" if check.committed else "best set, not added"
     return [
         Card(f"{named} on unseen real rows", f"{real} \u2192 {after}", kind),
@@ -383,7 +380,7 @@ def meaning_of(result: AugmentResult) -> tuple[Point, ...]:
 def score_meaning(result: AugmentResult) -> str:
     """Say once what a score is."""
     metric = metric_name(result)
-    if metric == "score":
+    if metric == OWN:
         return _own_score(result)
     if metric in _KNOWN:
         return f"The score is {metric}: {_KNOWN[metric]}; larger is better."

@@ -13,21 +13,13 @@ from sklearn.tree import DecisionTreeRegressor
 
 from tabtap.report.blocks import Block, Section, TableBlock, Text
 from tabtap.report.drawing import clean
-from tabtap.report.facts import n_given
-from tabtap.report.words import (
-    ColumnValues,
-    column_title,
-    column_values,
-    count,
-    counted,
-    name,
-    number_text,
-    score,
-)
+from tabtap.report.words import ColumnValues, column_title, column_values, short_name
 from tabtap.result import AugmentResult
 from tabtap.result.frames import condition_names
+from tabtap.result.why import n_given
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import Table
+from tabtap.wording import count, count_of, number_text, score
 
 MAX_TARGETS = 10
 MAX_REGIONS = 3
@@ -56,7 +48,7 @@ def wanted_section(result: AugmentResult) -> Section:
     lead = (
         "Synthetic rows cannot add what was never seen. Where learners stay wrong or "
         "unsure, a few more real rows are worth the most. These figures come from "
-        f"{counted(len(result.real), 'real row')}: take them as a hint where to look."
+        f"{count_of(len(result.real), 'real row')}: take them as a hint where to look."
     )
     return Section("wanted", _TITLE, lead, tuple(blocks))
 
@@ -146,8 +138,8 @@ def target_name(result: AugmentResult, k: int) -> str:
     schema = result.real.schema
     label = condition_names(schema)[k]
     if schema.target is None or schema.target.task == "classification":
-        return name(label)
-    return name(f"{schema.target.column.name} {label}")
+        return short_name(label)
+    return short_name(f"{schema.target.column.name} {label}")
 
 
 def _targets_title(
@@ -173,7 +165,7 @@ def _with_target(result: AugmentResult, k: int) -> str:
     label = target_name(result, k)
     if target is None or target.task == "regression":
         return f"with {label}"
-    return f"whose {name(target.column.name)} is {label}"
+    return f"whose {short_name(target.column.name)} is {label}"
 
 
 def _targets_caption(

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tabtap.domain import StepRecord
 from tabtap.errors import UserInputError
 from tabtap.result.frames import NO_TARGET
-from tabtap.result.why import counted
 from tabtap.table.cells import times_from_counts
 from tabtap.table.schema import (
     BoolArray,
@@ -25,6 +24,7 @@ from tabtap.table.schema import (
     family,
 )
 from tabtap.table.table import Table, concat
+from tabtap.wording import counted
 
 if TYPE_CHECKING:
     from tabtap.result.result import AugmentResult

@@ -29,10 +29,11 @@ from tabtap.result.frames import (
     trace_frame,
     waterfall,
 )
-from tabtap.result.why import Yardstick, counted, forgotten_clause, why_sentence
+from tabtap.result.why import why_sentence
 from tabtap.table.frame import write_frame, write_target
 from tabtap.table.schema import BoolArray, IntArray
 from tabtap.table.table import Table, concat
+from tabtap.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -148,18 +149,7 @@ class AugmentResult:
     @property
     def why(self) -> str:
         """The verdict as a sentence, with its figures."""
-        said = why_sentence(
-            len(self.real) + len(self.forgotten),
-            self.about.budget,
-            self._counts(len(self.delivered) + self.n_removed),
-            self.certificates,
-            self.stop,
-            Yardstick.of(self.certificates, self.about.referee, self.real.schema),
-        )
-        if not self.forgotten:
-            return said
-        later = forgotten_clause(self.forgotten, self.n_removed)
-        return f"{said.removesuffix('.')}; {later}."
+        return why_sentence(self)
 
     @property
     def synthetic(self) -> Any:  # noqa: ANN401 - the user's container
@@ -218,7 +208,7 @@ class AugmentResult:
     @property
     def waterfall(self) -> Waterfall:
         """How many rows were proposed, refused, admitted, committed, delivered."""
-        return self._counts(len(self.delivered))
+        return waterfall(self.steps, self.certificates, len(self.delivered))
 
     def certificates_json(self) -> str:
         """Return every commitment check as JSON text, with its evidence.
@@ -289,6 +279,3 @@ class AugmentResult:
 
     def _labels(self) -> pd.Index:
         return continued(self.index, len(self.delivered))
-
-    def _counts(self, n_delivered: int) -> Waterfall:
-        return waterfall(self.steps, self.certificates, n_delivered)

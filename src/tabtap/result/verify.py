@@ -24,7 +24,7 @@ from tabtap.loop.augment import attempts_used
 from tabtap.result.forgetting import as_given
 from tabtap.result.frames import row_windows
 from tabtap.result.result import AugmentResult
-from tabtap.result.why import counted
+from tabtap.wording import counted
 
 _EVIDENCE = {"crossfit": ("real", "before", "after"), "paper": ("fold_gains",)}
 

@@ -3,14 +3,8 @@ import pandas as pd
 import pytest
 
 from tabtap.fidelity import TARGET
-from tabtap.report.columns import MAX_TICKS, date_ticks
-from tabtap.report.words import (
-    column_title,
-    column_values,
-    date_text,
-    number_text,
-    tick_texts,
-)
+from tabtap.report.columns import MAX_TICKS, SIGN_WIDTH, date_ticks
+from tabtap.report.words import column_title, column_values
 from tabtap.table import read_frame
 
 
@@ -80,41 +74,9 @@ def test_numbers_that_cannot_be_drawn_are_counted_in_powers_of_ten():
     assert column.text(3.0) == "3·10³⁰⁷"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (0.1 + 0.2, "0.3"),
-        (-1234.5, "\u22121\u202f234"),
-        (99999.9, "100\u202f000"),
-        (999999.0, "999\u202f999"),
-        (9.999e6, "10·10⁶".replace("10·10⁶", "1·10⁷")),
-        (1e-9, "1·10⁻⁹"),
-        (float("nan"), "none"),
-    ],
-)
-def test_numbers_are_written_for_people(value, text):
-    assert number_text(value) == text
-
-
-@pytest.mark.parametrize(
-    "ticks",
-    [[0.0, 0.25, 0.5], [1e15, 1e15 + 200, 1e15 + 400], [1e8, 2e8], [-0.001, 0.0]],
-)
-def test_ticks_are_told_apart(ticks):
-    texts = tick_texts(np.array(ticks))
-
-    assert len(set(texts)) == len(ticks)
-
-
 def test_a_name_without_letters_is_called_a_column():
     assert column_title("7") == "column 7"
     assert column_title("x7") == "x7"
-
-
-def test_a_time_is_written_as_its_date():
-    assert date_text(-1.0) == "1969-12-31"
-    assert date_text(float("nan")) == "none"
 
 
 @pytest.mark.parametrize("low", [-700_000.0, 0.3, 18_262.0])
@@ -126,3 +88,20 @@ def test_an_axis_of_dates_has_a_few_round_ones_in_order(low, span):
     assert places == sorted(places)
     assert low - 1e-6 <= places[0] <= places[-1] <= low + span + 1e-6
     assert len(set(texts)) == len(texts)
+    widths = [SIGN_WIDTH * (len(text) + 1) * span for text in texts]
+    assert all(np.diff(places) >= widths[1:])
+
+
+def test_an_axis_of_dates_says_only_as_much_of_them_as_it_must():
+    texts = [date_ticks(18_262.0, 18_262.0 + span)[1] for span in (3000, 130, 9, 0.4)]
+
+    assert texts == [
+        ["2020", "2024", "2028"],
+        ["2020-01", "2020-03", "2020-05"],
+        ["2020-01-01", "2020-01-05", "2020-01-09"],
+        ["01-01 00:00", "01-01 06:00"],
+    ]
+
+
+def test_dates_that_are_parts_of_a_second_apart_are_not_written():
+    assert date_ticks(30_000.0, 30_000.00000001) == ([], [])
