@@ -12,14 +12,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from paper_tables import load_table
-from records import append_records, markdown_table, read_records, stamp
-from settings import add_config_option, config_overrides
-from summary import column_name, mean_and_error
+from cells import Settings, add_config_option, column_name, config_overrides
+from pages import in_percent, markdown_table
+from records import Record, Records, hand_out, keep_all, read_records, stamp
 from threadpoolctl import threadpool_limits
 
 from tabtap.config import DiffusionConfig
@@ -27,6 +27,7 @@ from tabtap.diffusion import fit_backbone
 from tabtap.fidelity import copy_share, shape_error, trend_error
 from tabtap.rivals.simple import bootstrap, independent_columns
 from tabtap.rng import stream
+from tabtap.study.cell import load_table
 from tabtap.study.sources import SOURCES
 from tabtap.table import Table
 from tabtap.table.distance import DistanceScale
@@ -43,8 +44,6 @@ ERRORS = {
 }
 """What is measured, and how a table calls it; all in per cent there."""
 
-Settings = Mapping[str, Any]
-Record = dict[str, Any]
 Draw = Callable[[Table, int, np.random.Generator], Table]
 
 
@@ -112,7 +111,7 @@ def measure(
     }
 
 
-def fidelity_table(records: Sequence[Mapping[str, Any]]) -> str:
+def fidelity_table(records: Records) -> str:
     """Return errors and shares in per cent, averaged over seeds."""
     header = ["table", "rows drawn by", *ERRORS.values(), "CPU s", "seeds"]
     kinds = dict.fromkeys((record["table"], column_name(record)) for record in records)
@@ -123,15 +122,10 @@ def fidelity_table(records: Sequence[Mapping[str, Any]]) -> str:
             for record in records
             if (record["table"], column_name(record)) == (table, column)
         ]
-        errors = [_percent([record[name] for record in chosen]) for name in ERRORS]
+        errors = [in_percent([record[name] for record in chosen]) for name in ERRORS]
         seconds = np.mean([record["seconds"] for record in chosen])
         rows.append([table, column, *errors, f"{seconds:.1f}", str(len(chosen))])
     return markdown_table(header, rows)
-
-
-def _percent(values: Sequence[float]) -> str:
-    mean, error = mean_and_error(values)
-    return f"{100 * mean:.1f}" + ("" if np.isnan(error) else f" ± {100 * error:.1f}")
 
 
 def _heading(name: str, method: str, seed: int, settings: Settings) -> Record:
@@ -143,21 +137,25 @@ def _identity(record: Mapping[str, Any]) -> tuple[object, ...]:
     return record["table"], record["seed"], column_name(record)
 
 
+def _measure_named(
+    name: str, method: str, seed: int, settings: Settings
+) -> list[Record]:
+    return [measure(name, load_table(name)[0], method, seed, settings)]
+
+
 def _run(options: argparse.Namespace) -> list[Record]:
     settings = config_overrides(options.config)
     known = read_records(options.out) if options.out else []
     done = {_identity(record) for record in known}
-    mark = stamp()
-    for name in options.tables:
-        for seed in options.seeds:
-            for method in methods(settings):
-                if _identity(_heading(name, method, seed, settings)) in done:
-                    continue
-                record = measure(name, load_table(name), method, seed, settings) | mark
-                known.append(record)
-                if options.out:
-                    append_records(options.out, [record])
-    return known
+    tasks = [
+        (name, method, seed, settings)
+        for name in options.tables
+        for seed in options.seeds
+        for method in methods(settings)
+        if _identity(_heading(name, method, seed, settings)) not in done
+    ]
+    found = keep_all(hand_out(_measure_named, tasks), options.out, stamp())
+    return [*known, *chain.from_iterable(found)]
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -12,7 +12,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from records import ROOT, stamp
+from pages import FOLDER, read_notes, write_page
+from records import stamp
 from sklearn import datasets
 
 from tabtap.compare.printing import as_markdown
@@ -32,7 +33,7 @@ TABLES = {
     "diabetes": datasets.load_diabetes,
 }
 METHODS = ("Real", "Copies", "SMOTE", "One shot", "TAP")
-PAGE = ROOT / "docs" / "results" / "unseen.md"
+PAGE = FOLDER / "unseen.md"
 NOTES = PAGE.with_name("unseen_notes.md")
 HEAD = """# Tables on which nothing was chosen
 
@@ -85,8 +86,8 @@ def page(records: list[Record], command: str) -> str:
     parts = [HEAD]
     for title, name in (("Gains", "gains"), ("Cells won", "wins"), ("Scores", "main")):
         parts += [f"## {title}", *map(as_markdown, tables_named(name, records))]
-    if NOTES.is_file():
-        parts.append(NOTES.read_text(encoding="utf-8").strip())
+    if notes := read_notes(NOTES):
+        parts.append(notes)
     about = stamp()
     parts.append(
         f"- command: `{command}`\n- commit {about['commit']}, {about['machine']}"
@@ -107,8 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
     wanted = cells(given.splits, given.seed)
     run_cells(wanted, work, store, cluster=Cluster(jobs=given.jobs))
     command = f"python benchmarks/unseen.py --splits {given.splits} --seed {given.seed}"
-    given.page.write_text(page(list(store.records()), command), encoding="utf-8")
-    print(f"Written: {given.page}")
+    write_page(given.page, page(list(store.records()), command))
 
 
 if __name__ == "__main__":
