@@ -25,6 +25,7 @@ import torch
 from records import Record, append_records, stamp
 from threadpoolctl import threadpool_limits
 
+from tabtap.compare.runner import peak_bytes
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import fit_backbone, fit_fold_backbones
 from tabtap.table import Table, read_frame
@@ -139,22 +140,12 @@ def large_table_cost(n_rows: int, *, quick: bool) -> Record:
     started = time.process_time()
     backbone = fit_backbone(table, rng=rng, config=config)
     backbone.sample(MEMORY_SAMPLED, rng)
+    peak = peak_bytes()
     return {
-        "peak_gb": peak_gigabytes(),
+        "peak_gb": None if peak is None else peak / 1e9,
         "seconds": time.process_time() - started,
         "n_steps": backbone.training.n_steps,
     }
-
-
-def peak_gigabytes() -> float | None:
-    """Return the most memory this process has held, or None if it cannot be known."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    unit = 1 if sys.platform == "darwin" else 1024  # Linux counts in kilobytes
-    return peak * unit / 1e9
 
 
 def speed_table(record: Mapping[str, Any]) -> str:
@@ -198,8 +189,8 @@ def _rng() -> np.random.Generator:
 
 
 def _run(options: argparse.Namespace) -> Record:
-    # First, while this process is small: Linux counts a parent's size at the start of
-    # a child as the child's own.
+    # First, while this process is small: a system may count a parent's size at the
+    # start of a child as the child's own.
     memory = peak_memory(quick=options.quick)
     n_steps = QUICK_STEPS if options.quick else TIMED_STEPS
     repeats = 1 if options.quick else options.repeats

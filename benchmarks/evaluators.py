@@ -32,7 +32,7 @@ from contenders import (
     utility_question,
 )
 from evaluators_page import AVERAGED, speed_table
-from records import Record, keep_all, stamp
+from records import Record, keep_all, said_of_cpu, stamp
 from threadpoolctl import threadpool_limits
 
 from tabtap.table.schema import Task
@@ -221,13 +221,10 @@ def product_rate(n_rows: int, repeats: int) -> float:
 
 def instructions(listing: Path = Path("/proc/cpuinfo")) -> list[str] | None:
     """Return which of ``INSTRUCTIONS`` the CPU has; None where it cannot be known."""
-    if not listing.is_file():
+    flags = said_of_cpu("flags", listing)
+    if flags is None:
         return None
-    for line in listing.read_text(encoding="utf-8").splitlines():
-        if line.startswith("flags"):
-            flags = line.partition(":")[2].split()
-            return [name for name in INSTRUCTIONS if name in flags]
-    return None
+    return [name for name in INSTRUCTIONS if name in flags.split()]
 
 
 def _parts(options: argparse.Namespace) -> Iterator[Record]:

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from cells import Settings, add_config_option, column_name, config_overrides
 from pages import in_percent, markdown_table
-from records import Record, Records, hand_out, keep_all, read_records, stamp
+from records import Record, Records, measure_missing
 from threadpoolctl import threadpool_limits
 
 from tabtap.config import DiffusionConfig
@@ -114,18 +113,28 @@ def measure(
 def fidelity_table(records: Records) -> str:
     """Return errors and shares in per cent, averaged over seeds."""
     header = ["table", "rows drawn by", *ERRORS.values(), "CPU s", "seeds"]
-    kinds = dict.fromkeys((record["table"], column_name(record)) for record in records)
-    rows = []
-    for table, column in kinds:
-        chosen = [
-            record
-            for record in records
-            if (record["table"], column_name(record)) == (table, column)
-        ]
-        errors = [in_percent([record[name] for record in chosen]) for name in ERRORS]
-        seconds = np.mean([record["seconds"] for record in chosen])
-        rows.append([table, column, *errors, f"{seconds:.1f}", str(len(chosen))])
+    rows = error_rows(records, lambda r: (r["table"], column_name(r)), ERRORS)
     return markdown_table(header, rows)
+
+
+def error_rows(
+    records: Records,
+    kind_of: Callable[[Mapping[str, Any]], tuple[str, ...]],
+    errors: Iterable[str],
+) -> list[list[str]]:
+    """Return a row for each kind: errors in per cent, CPU seconds, how many seeds."""
+    kinds: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for record in records:
+        kinds.setdefault(kind_of(record), []).append(record)
+    return [
+        [
+            *kind,
+            *(in_percent([record[name] for record in chosen]) for name in errors),
+            f"{np.mean([record['seconds'] for record in chosen]):.1f}",
+            str(len(chosen)),
+        ]
+        for kind, chosen in kinds.items()
+    ]
 
 
 def _heading(name: str, method: str, seed: int, settings: Settings) -> Record:
@@ -137,25 +146,21 @@ def _identity(record: Mapping[str, Any]) -> tuple[object, ...]:
     return record["table"], record["seed"], column_name(record)
 
 
-def _measure_named(
-    name: str, method: str, seed: int, settings: Settings
-) -> list[Record]:
-    return [measure(name, load_table(name)[0], method, seed, settings)]
+def _measure_named(heading: Record) -> Record:
+    name = heading["table"]
+    what = heading["method"], heading["seed"], heading["config"]
+    return measure(name, load_table(name)[0], *what)
 
 
 def _run(options: argparse.Namespace) -> list[Record]:
     settings = config_overrides(options.config)
-    known = read_records(options.out) if options.out else []
-    done = {_identity(record) for record in known}
-    tasks = [
-        (name, method, seed, settings)
+    wanted = [
+        _heading(name, method, seed, settings)
         for name in options.tables
         for seed in options.seeds
         for method in methods(settings)
-        if _identity(_heading(name, method, seed, settings)) not in done
     ]
-    found = keep_all(hand_out(_measure_named, tasks), options.out, stamp())
-    return [*known, *chain.from_iterable(found)]
+    return measure_missing(_measure_named, wanted, _identity, options.out)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,32 @@ def keep_all(
         yield marked
 
 
+def measure_missing(
+    measure: Callable[[Record], Record],
+    wanted: Iterable[Record],
+    identity: Callable[[Mapping[str, Any]], object],
+    out: Path | None,
+) -> list[Record]:
+    """Measure what a file does not hold yet; return all records, the known ones first.
+
+    Parameters
+    ----------
+    measure : callable
+        Makes a record of its heading.
+    wanted : iterable of dict
+        Headings: what is to be measured.
+    identity : callable
+        Tells of a heading or record which measurement it is.
+    out : Path, optional
+        The file; without it everything is measured and nothing written.
+    """
+    known = [] if out is None else read_records(out)
+    done = {identity(record) for record in known}
+    left = [(heading,) for heading in wanted if identity(heading) not in done]
+    found = keep_all(([record] for record in hand_out(measure, left)), out, stamp())
+    return [*known, *chain.from_iterable(found)]
+
+
 def read_records(path: Path) -> list[Record]:
     """Return the records of a file; none if it does not exist.
 
@@ -91,6 +118,13 @@ def stamp() -> dict[str, str]:
         "date": datetime.now(timezone.utc).date().isoformat(),
         "machine": _machine(),
     }
+
+
+def said_of_cpu(name: str, listing: Path = Path("/proc/cpuinfo")) -> str | None:
+    """Return what the system says of the CPU; None where it cannot be known."""
+    lines = listing.read_text(encoding="utf-8") if listing.is_file() else ""
+    found = [line for line in lines.splitlines() if line.startswith(name)]
+    return found[0].partition(":")[2].strip() if found else None
 
 
 def _drop_cut_line(path: Path) -> None:
@@ -123,9 +157,5 @@ def _machine() -> str:
 
 
 def _processor() -> str:
-    listing = Path("/proc/cpuinfo")  # platform.processor() is empty on most Linux
-    if listing.is_file():
-        for line in listing.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    # platform.processor() is empty on most Linux.
+    return said_of_cpu("model name") or platform.processor() or platform.machine()

@@ -17,13 +17,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fidelity import error_rows
 from pages import in_percent, markdown_table, provenance
-from records import Record, Records, hand_out, keep_all, read_records, stamp
+from records import Record, Records, measure_missing
 from threadpoolctl import threadpool_limits
 
 from tabtap.fidelity import shape_error, trend_error
@@ -45,6 +46,7 @@ N_ROWS = 500
 METHODS = {"CTGAN": Ctgan(), "TVAE": Tvae()}
 CONTROLS = {"bootstrap": bootstrap, "independent columns": independent_columns}
 PACKAGE = "ctgan package"
+ERRORS = ("shape_error", "trend_error")
 
 
 def divide(table: Table, rng: np.random.Generator) -> tuple[Table, Table]:
@@ -122,16 +124,7 @@ def measure(name: str, table: Table, what: Record, python: Path | None) -> Recor
 def rivals_table(records: Records) -> str:
     """Return errors in per cent, averaged over seeds."""
     header = ["table", "method", "by", "shape error", "trend error", "CPU s", "seeds"]
-    kinds = dict.fromkeys((r["table"], r["method"], r["maker"]) for r in records)
-    rows = []
-    for kind in kinds:
-        chosen = [r for r in records if (r["table"], r["method"], r["maker"]) == kind]
-        errors = [
-            in_percent([record[name] for record in chosen])
-            for name in ("shape_error", "trend_error")
-        ]
-        seconds = np.mean([record["seconds"] for record in chosen])
-        rows.append([*kind, *errors, f"{seconds:.1f}", str(len(chosen))])
+    rows = error_rows(records, lambda r: (r["table"], r["method"], r["maker"]), ERRORS)
     return markdown_table(header, rows)
 
 
@@ -152,7 +145,7 @@ def gap_table(records: Records) -> str:
                 - found[table, method, PACKAGE, seed][error]
                 for seed in seeds
             ]
-            for error in ("shape_error", "trend_error")
+            for error in ERRORS
         ]
         if seeds:
             rows.append([table, method, *map(in_percent, gaps), str(len(seeds))])
@@ -202,21 +195,19 @@ def _identity(record: Mapping[str, Any]) -> tuple[object, ...]:
     return tuple(record[key] for key in ("table", "method", "maker", "seed"))
 
 
-def _measure_named(name: str, what: Record, python: Path | None) -> list[Record]:
-    return [measure(name, load_table(name)[0], what, python)]
+def _measure_named(what: Record, python: Path | None) -> Record:
+    name = what["table"]
+    return measure(name, load_table(name)[0], what, python)
 
 
 def _run(options: argparse.Namespace) -> list[Record]:
-    known = read_records(options.out) if options.out else []
-    done = {_identity(record) for record in known}
-    tasks = [
-        (name, what, options.package_python)
+    wanted = [
+        {"table": name, **what}
         for name in options.tables
         for what in _cells(options.seeds)
-        if _identity({"table": name, **what}) not in done
     ]
-    found = keep_all(hand_out(_measure_named, tasks), options.out, stamp())
-    return [*known, *chain.from_iterable(found)]
+    work = partial(_measure_named, python=options.package_python)
+    return measure_missing(work, wanted, _identity, options.out)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

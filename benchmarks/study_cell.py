@@ -187,28 +187,18 @@ class Truth:
 # ---- The rungs below the loop, drawn from the backbone that a cell's parts share.
 
 
-def one_shot(ground: Ground, n: int, rng: np.random.Generator) -> Table:
-    """Draw whole rows, classes or target bins evenly."""
-    return draw_one_shot(ground.whole, ground.real, n, rng)
-
-
-def random_inpainting(ground: Ground, n: int, rng: np.random.Generator) -> Table:
-    """Redraw a random share of random cells of real rows, each equally likely."""
-    return draw_random_inpainting(ground.whole, ground.real, n, rng)
-
-
-def hard_inpainting(ground: Ground, n: int, rng: np.random.Generator) -> Table:
-    """Redraw little of the rows that the evaluator finds hardest; the paper's gates."""
-    request = ground.request(paper_preset())
-    return draw_hard_inpainting(ground.whole, request, n, rng)
-
-
 RUNGS: Mapping[str, Callable[[Ground, int, np.random.Generator], Table]] = {
-    "one shot": one_shot,
-    "random inpainting": random_inpainting,
-    "hard inpainting": hard_inpainting,
+    "one shot": lambda ground, n, rng: draw_one_shot(ground.whole, ground.real, n, rng),
+    "random inpainting": lambda ground, n, rng: draw_random_inpainting(
+        ground.whole, ground.real, n, rng
+    ),
+    "hard inpainting": lambda ground, n, rng: draw_hard_inpainting(
+        ground.whole, ground.request(paper_preset()), n, rng
+    ),
 }
-"""Rungs that need a backbone, by name."""
+"""By name: whole rows, classes or target bins evenly; a random share of random cells of
+real rows, each equally likely; little of the rows that the evaluator finds hardest,
+through the paper's gates."""
 
 
 # ---- Whole runs of the loop, every commitment check on record.

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from pages import FOLDER, read_notes, write_page
 from records import stamp
 from sklearn import datasets
 
 from tabtap.compare.printing import as_markdown
-from tabtap.compare.runner import Cluster, attempt, run_cells
+from tabtap.compare.runner import Cluster, run_cells
 from tabtap.compare.store import Cell, Record, Store, Terms
-from tabtap.rivals import method_named
-from tabtap.stopwatch import Stopwatch
-from tabtap.study.protocol import repetition
+from tabtap.study.cell import run_cell
 from tabtap.study.tables import tables_named
 from tabtap.table import Table, read_frame
 
@@ -49,19 +46,9 @@ def load(name: str) -> Table:
     return read_frame(frame, "target", task=task)
 
 
-def work(cell: Cell) -> dict[str, Any]:
+def work(cell: Cell) -> Record:
     """Do one cell: split, make rows, score."""
-    part = repetition(load(cell.dataset), cell.n_real, cell.split, seed=cell.terms.seed)
-    part = part.renumbered()
-    watch = Stopwatch()
-    rows, failure = attempt(method_named(cell.method), part.real, cell, watch)
-    return {
-        "cell": cell.written(),
-        "scores": part.score(rows),
-        "n_rows": 0 if rows is None else len(rows),
-        "failure": failure,
-        "costs": {"cpu_seconds": watch.cpu_seconds, "peak_bytes": {}},
-    }
+    return run_cell(cell, load(cell.dataset))
 
 
 def cells(splits: int, seed: int) -> list[Cell]:

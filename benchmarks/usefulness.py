@@ -15,6 +15,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,6 @@ REDRAWN_SHARE = 0.5
 
 RIVALS = ("copies", "jitter", "smote")
 """What gains are told over, beside real rows alone."""
-
-Made = dict[str, tuple[Table | None, dict[str, float]]]
-"""Rows by method, with the CPU seconds they took."""
 
 Place = tuple[str, int, int]
 """Table, split and seed of a measurement."""
@@ -95,11 +93,9 @@ def measure(
     """
     repetition = cell.repetition(table)
     with threadpool_limits(1):
-        made = _control_rows(cell, repetition.real, methods)
-        made |= _generated_rows(cell, repetition.real, methods, settings)
         return [
-            _heading(cell, method, settings) | scored(repetition, *made[method])
-            for method in methods
+            _heading(cell, method, settings) | scored(repetition, rows, seconds)
+            for method, rows, seconds in _made(cell, repetition.real, methods, settings)
         ]
 
 
@@ -132,32 +128,22 @@ def _heading(cell: Cell, method: str, settings: Settings) -> Record:
     return {**asdict(cell), "method": method, "config": config}
 
 
-def _control_rows(cell: Cell, real: Table, methods: Sequence[str]) -> Made:
-    made: Made = {}
-    for method in methods:
-        if method in CONTROLS:
-            started = time.process_time()
-            rows = CONTROLS[method](real, N_ADDED, cell.stream(method))
-            made[method] = rows, {"draw": time.process_time() - started}
-    return made
-
-
-def _generated_rows(
+def _made(
     cell: Cell, real: Table, methods: Sequence[str], settings: Settings
-) -> Made:
-    chosen = [method for method in methods if method in GENERATED]
-    if not chosen:
-        return {}
-    started = time.process_time()
-    config = DiffusionConfig(**settings)
-    backbone = fit_backbone(real, rng=cell.stream("backbone"), config=config)
-    fit = time.process_time() - started
-    made: Made = {}
-    for method in chosen:
+) -> Iterator[tuple[str, Table | None, dict[str, float]]]:
+    """Yield each method with its rows and the CPU seconds they took, by stage."""
+    draws, fit = dict(CONTROLS), 0.0
+    if not GENERATED.keys().isdisjoint(methods):
         started = time.process_time()
-        rows = GENERATED[method](backbone, real, N_ADDED, cell.stream(method))
-        made[method] = rows, {"fit": fit, "draw": time.process_time() - started}
-    return made
+        config = DiffusionConfig(**settings)
+        backbone = fit_backbone(real, rng=cell.stream("backbone"), config=config)
+        fit = time.process_time() - started
+        draws |= {name: partial(draw, backbone) for name, draw in GENERATED.items()}
+    for method in methods:
+        started = time.process_time()
+        rows = draws[method](real, N_ADDED, cell.stream(method))
+        seconds = {"fit": fit} if method in GENERATED else {}
+        yield method, rows, seconds | {"draw": time.process_time() - started}
 
 
 # ---- What was measured, in a few tables: means by method, and differences with errors.

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import records
 import rivals
 from rivals import PACKAGE, divide, draw, gap_table, measure, page, rivals_table
 
@@ -32,7 +33,7 @@ def parrot(monkeypatch):
         return subprocess.CompletedProcess(command, 0, stdout="noise\n1.5\n", stderr="")
 
     monkeypatch.setattr(rivals.subprocess, "run", run)
-    monkeypatch.setattr(rivals, "stamp", lambda: {"commit": "abc"})  # asks git
+    monkeypatch.setattr(records, "stamp", lambda: {"commit": "abc"})  # asks git
 
 
 def test_few_rows_are_divided_in_halves_that_share_none(birds):

@@ -27,8 +27,15 @@ FORMAT = 1
 """Of a record."""
 
 
-def run_cell(cell: Cell) -> dict[str, Any]:
+def run_cell(cell: Cell, table: Table | None = None) -> dict[str, Any]:
     """Do the work of a cell and return its record.
+
+    Parameters
+    ----------
+    cell : Cell
+        What is to be done.
+    table : Table, optional
+        All rows of its dataset, where that is not one of the study's.
 
     Returns
     -------
@@ -39,7 +46,9 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     """
     watch = Stopwatch()
     reset_peak()
-    table, groups = load_table(cell.dataset)
+    groups = None
+    if table is None:
+        table, groups = load_table(cell.dataset)
     part = _repetition(cell, table, groups)
     method = method_named(cell.method, **cell.settings)
     rows, failure = attempt(method, part.real, cell, watch, part.groups)
