@@ -54,7 +54,7 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory
 # Hours.  What is already measured is kept: remove $(RESULTS) to begin anew.  Tables
 # come from the folder that TABTAP_DATA names, or else from OpenML.  The package of
 # TabPFN v1 is measured if V1_PYTHON names a Python that has it: see
-# benchmarks/package_process.py; the package ctgan likewise, by CTGAN_PYTHON.
+# benchmarks/packages.py; the package ctgan likewise, by CTGAN_PYTHON.
 results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/backbone.py --out $(RESULTS)/speed.jsonl
 	$(ONE_THREAD) $(BIN)/python benchmarks/fidelity.py \

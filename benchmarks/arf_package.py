@@ -2,9 +2,8 @@
 
     python benchmarks/arf_package.py --package-python PYTHON
 
-``PYTHON`` has arfpy, which needs numpy below 2: ``pip install arfpy "numpy<2"
-"pandas<2.3"``.  Both make 500 rows from the same real ones, with their defaults; the
-paper's predictors are trained on each.
+``PYTHON`` has arfpy (see packages.py).  Both make 500 rows from the same real ones,
+with their defaults; the paper's predictors are trained on each.
 """
 
 from __future__ import annotations
@@ -21,22 +20,14 @@ from tabtap.compare.predictors import mean_score, score_predictors
 from tabtap.rivals import method_named
 from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
+from tabtap.study.cell import load_table
 from tabtap.study.protocol import Repetition, repetition
-from tabtap.study.sources import load_source
+from tabtap.study.sources import SOURCES
 from tabtap.table import read_frame, write_frame
 
 BUDGET, SEED = 500, 3
 
-PACKAGE = """
-import sys, warnings
-import pandas as pd
-from arfpy import arf
-warnings.simplefilter("ignore")
-rows = pd.read_csv(sys.argv[1], dtype={sys.argv[3]: str})
-forest = arf.arf(x=rows, random_state=0, verbose=False)
-forest.forde()
-forest.forge(n=int(sys.argv[4])).to_csv(sys.argv[2], index=False)
-"""
+SCRIPT = Path(__file__).with_name("packages.py")
 
 
 def package_rows(real: pd.DataFrame, target: str, python: Path) -> pd.DataFrame | None:
@@ -44,7 +35,8 @@ def package_rows(real: pd.DataFrame, target: str, python: Path) -> pd.DataFrame 
     with tempfile.TemporaryDirectory() as folder:
         given, made = Path(folder, "given.csv"), Path(folder, "made.csv")
         real.to_csv(given, index=False)
-        command = [str(python), "-c", PACKAGE, given, made, target, str(BUDGET)]
+        command = [str(python), str(SCRIPT), "arf", str(given), str(made)]
+        command += ["--target", target, "--n", str(BUDGET)]
         done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode:
             return None
@@ -73,22 +65,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--splits", type=int, default=3)
     given = parser.parse_args(arguments)
     for name in given.tables:
-        source = load_source(name)
-        kinds = dict.fromkeys(source.categorical, "category")
-        table = read_frame(source.frame, source.target, task=source.task, kinds=kinds)
+        table, target = load_table(name)[0], SOURCES[name].target
         for n_real in given.n_real:
             told = []
             for split in range(given.splits):
                 part = repetition(table, n_real, split, seed=SEED).renumbered()
                 rng = stream(SEED, "method", name, n_real, split)
                 ours = method_named("ARF").make(part.real, BUDGET, rng, Stopwatch())
-                real = write_frame(part.real).astype({source.target: str})
-                theirs = package_rows(real, source.target, given.package_python)
+                real = write_frame(part.real).astype({target: str})
+                theirs = package_rows(real, target, given.package_python)
                 if theirs is None:
                     print(f"{name}, {n_real} rows, split {split}: the package failed")
                     continue
                 own = 100 * mean_score(part.score(ours), "accuracy")
-                told.append((own, score(part, theirs, source.target)))
+                told.append((own, score(part, theirs, target)))
             if told:
                 means = np.mean(told, axis=0)
                 print(

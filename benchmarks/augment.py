@@ -12,23 +12,22 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
-from paper_tables import load_table
-from records import append_records, markdown_table, stamp
-from study_cell import repetition_of
+from cells import Cell
+from pages import found_in, markdown_table, provenance
+from records import Record, Records, keep_all, stamp
 from threadpoolctl import threadpool_limits
-from usefulness import Cell
 
 from tabtap.api import TabularAugmenter
 from tabtap.diffusion import fit_backbone
 from tabtap.rivals.ladder import draw_one_shot
-from tabtap.study.protocol import repetitions
+from tabtap.study.cell import load_table
+from tabtap.study.protocol import repetition
 from tabtap.study.sources import load_source
-from tabtap.table import Table
 
 TABLES = ("MiceProtein", "mfeat-fourier")
 LIMITS: Mapping[str, float] = {"default": 90.0, "fast": 30.0}
@@ -36,8 +35,6 @@ LIMITS: Mapping[str, float] = {"default": 90.0, "fast": 30.0}
 
 RIVAL = "one shot"
 N_REAL, BUDGET = 50, 500
-
-Record = dict[str, Any]
 
 
 def timed_run(name: str, preset: str, budget: int, seed: int) -> Record:
@@ -58,8 +55,8 @@ def timed_run(name: str, preset: str, budget: int, seed: int) -> Record:
 
 def timed_rival(name: str, budget: int, seed: int) -> Record:
     """Fit one backbone and draw all rows at once."""
-    real = _repetition_rows(name, seed)
-    rng = _cell(name, seed).stream(RIVAL)
+    cell = Cell(table=name, n_real=N_REAL, split=0, seed=seed)
+    real, rng = cell.repetition(load_table(name)[0]).real, cell.stream(RIVAL)
     started = time.process_time()
     backbone = fit_backbone(real, rng=rng)
     fitted = time.process_time()
@@ -78,9 +75,9 @@ def timed_rival(name: str, budget: int, seed: int) -> Record:
 def small_frame(name: str, seed: int) -> tuple[pd.DataFrame, str]:
     """Return the real rows of a repetition as the user's frame, and its target."""
     source = load_source(name)
-    (repetition,) = repetitions(load_table(name), N_REAL, 1, seed=seed)
+    part = repetition(load_table(name)[0], N_REAL, 0, seed=seed)
     # Rows of a table know their place in the frame it was read from.
-    return source.frame.iloc[repetition.real.origin], source.target
+    return source.frame.iloc[part.real.origin], source.target
 
 
 def quickest(runs: Sequence[Record]) -> Record:
@@ -88,7 +85,7 @@ def quickest(runs: Sequence[Record]) -> Record:
     return min(runs, key=lambda run: run["cpu_seconds"])
 
 
-def speed_table(records: Sequence[Mapping[str, Any]]) -> str:
+def speed_table(records: Records) -> str:
     """Return the last measurement of each table and preset."""
     last = {(record["table"], record["preset"]): record for record in records}
     rows = []
@@ -103,30 +100,16 @@ def speed_table(records: Sequence[Mapping[str, Any]]) -> str:
     return markdown_table(header, rows)
 
 
-def speed_section(records: Sequence[Mapping[str, Any]]) -> str:
+def speed_section(records: Records) -> str:
     """Return the measurements as a section of a page, with how they were made."""
-    lines = ["- command: `python benchmarks/augment.py`"]
-    for name in ("seed", "commit", "date", "machine"):
-        found = sorted({str(record[name]) for record in records if name in record})
-        lines.append(f"- {name}: {', '.join(found)}")
+    budgets = " or ".join(map(str, found_in(records, "budget")))
     text = (
-        f"## Speed\n\n{N_REAL} real rows to {_budgets(records)} more through "
+        f"## Speed\n\n{N_REAL} real rows to {budgets} more through "
         "`TabularAugmenter`,\neverything included; CPU seconds on one thread, the "
         "least of the repeats."
     )
-    return "\n\n".join([text, speed_table(records), "\n".join(lines)])
-
-
-def _budgets(records: Sequence[Mapping[str, Any]]) -> str:
-    return " or ".join(map(str, sorted({record["budget"] for record in records})))
-
-
-def _cell(name: str, seed: int) -> Cell:
-    return Cell(table=name, n_real=N_REAL, split=0, seed=seed)
-
-
-def _repetition_rows(name: str, seed: int) -> Table:
-    return repetition_of(_cell(name, seed), load_table(name)).real
+    source = provenance(records, ["python benchmarks/augment.py"])
+    return "\n\n".join([text, speed_table(records), source])
 
 
 def _measured(options: argparse.Namespace, table: str, preset: str) -> Record:
@@ -157,13 +140,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     options = _options(arguments)
     torch.set_num_threads(1)
-    records = []
+    found = (
+        [_measured(options, table, preset)]
+        for table in options.tables
+        for preset in options.presets
+    )
     with threadpool_limits(1):
-        for table in options.tables:
-            for preset in options.presets:
-                records.append(_measured(options, table, preset) | stamp())
-                if options.out:
-                    append_records(options.out, records[-1:])
+        records = list(chain.from_iterable(keep_all(found, options.out, stamp())))
     print(speed_table(records))
 
 

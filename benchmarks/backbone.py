@@ -20,14 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
-from memory import N_FEATURES, N_ROWS, N_SAMPLED, made_up_table
-from records import append_records, stamp
+from records import Record, append_records, stamp
 from threadpoolctl import threadpool_limits
 
+from tabtap.compare.runner import peak_bytes
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import fit_backbone, fit_fold_backbones
-from tabtap.table import Table
+from tabtap.table import Table, read_frame
 
 TIMED_STEPS = 40
 """Training steps of the paper's size that are really taken."""
@@ -45,10 +46,33 @@ LIMITS: Mapping[str, float] = {
 """Most CPU seconds of each task, with the default settings."""
 
 MEMORY_LIMIT_GB = 3.0
-MEMORY_SCRIPT = Path(__file__).with_name("memory.py")
+MEMORY_ROWS = 100_000
+MEMORY_NUMBERS, MEMORY_CATEGORIES = 30, 10
+MEMORY_SAMPLED = 1000
+"""The large table whose fitting is measured, and the rows drawn of it."""
+
+MEMORY_QUICK_STEPS = 20
 
 Task = Callable[[], object]
-Record = dict[str, Any]
+
+
+def made_up_table(
+    n_rows: int, *, n_numbers: int, n_categories: int, n_classes: int
+) -> Table:
+    """Return related numbers, categories of 2 to 11 levels, and even classes."""
+    rng = np.random.default_rng(0)
+    label = np.arange(n_rows) % n_classes
+    numbers = rng.normal(size=(n_rows, n_numbers)) @ rng.normal(
+        size=(n_numbers, n_numbers)
+    )
+    numbers += rng.normal(size=(n_classes, n_numbers))[label]
+    frame = pd.DataFrame({f"number {i}": column for i, column in enumerate(numbers.T)})
+    for place in range(n_categories):
+        codes = rng.integers(2 + place, size=n_rows)
+        levels = np.array([f"level {code}" for code in range(2 + place)], dtype=object)
+        frame[f"category {place}"] = levels[codes]
+    frame["class"] = label
+    return read_frame(frame, "class", task="classification")
 
 
 def least_seconds(task: Task, repeats: int) -> float:
@@ -92,10 +116,36 @@ def scaled(seconds: Mapping[str, float], factor: float) -> dict[str, float]:
 
 def peak_memory(*, quick: bool) -> Record:
     """Fit and sample a large table in a process of its own; return what it took."""
-    command = [sys.executable, str(MEMORY_SCRIPT), *(["--quick"] if quick else [])]
+    command = [sys.executable, __file__, "--memory-alone"]
+    command += ["--quick"] if quick else []
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: Record = json.loads(done.stdout)
     return found
+
+
+def large_table_cost(n_rows: int, *, quick: bool) -> Record:
+    """Fit a large mixed table and draw rows; return peak memory and CPU seconds.
+
+    The peak is that of the whole process, which is to do nothing else.
+    """
+    table = made_up_table(
+        n_rows,
+        n_numbers=MEMORY_NUMBERS,
+        n_categories=MEMORY_CATEGORIES,
+        n_classes=2,
+    )
+    n_steps = MEMORY_QUICK_STEPS if quick else None
+    config = DiffusionConfig(n_steps=n_steps, device="cpu")
+    rng = _rng()
+    started = time.process_time()
+    backbone = fit_backbone(table, rng=rng, config=config)
+    backbone.sample(MEMORY_SAMPLED, rng)
+    peak = peak_bytes()
+    return {
+        "peak_gb": None if peak is None else peak / 1e9,
+        "seconds": time.process_time() - started,
+        "n_steps": backbone.training.n_steps,
+    }
 
 
 def speed_table(record: Mapping[str, Any]) -> str:
@@ -113,8 +163,8 @@ def speed_table(record: Mapping[str, Any]) -> str:
     lines += [
         f"* {record['timed_steps']} of {n_steps:,} steps timed, and multiplied.",
         "",
-        f"Peak memory, {N_ROWS:,} rows x {N_FEATURES} columns fitted and "
-        f"{N_SAMPLED:,} rows drawn:",
+        f"Peak memory, {MEMORY_ROWS:,} rows x {MEMORY_NUMBERS + MEMORY_CATEGORIES} "
+        f"columns fitted and {MEMORY_SAMPLED:,} rows drawn:",
         f"{_memory_line(record['memory'])}",
     ]
     return "\n".join(lines)
@@ -139,8 +189,8 @@ def _rng() -> np.random.Generator:
 
 
 def _run(options: argparse.Namespace) -> Record:
-    # First, while this process is small: Linux counts a parent's size at the start of
-    # a child as the child's own.
+    # First, while this process is small: a system may count a parent's size at the
+    # start of a child as the child's own.
     memory = peak_memory(quick=options.quick)
     n_steps = QUICK_STEPS if options.quick else TIMED_STEPS
     repeats = 1 if options.quick else options.repeats
@@ -170,12 +220,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--quick", action="store_true", help="no repeats, and few training steps"
     )
     parser.add_argument("--out", type=Path, help="file of JSON lines to add to")
+    # What a run asks of a process of its own.
+    parser.add_argument("--memory-alone", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--rows", type=int, default=MEMORY_ROWS, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     options = _options(arguments)
+    if options.memory_alone:
+        print(json.dumps(large_table_cost(options.rows, quick=options.quick)))
+        return
     record = _run(options) | stamp()
     if options.out:
         append_records(options.out, [record])

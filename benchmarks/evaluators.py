@@ -1,7 +1,7 @@
 """How quick and how good the evaluators are, and the v1 package beside ours.
 
 Run: ``python benchmarks/evaluators.py --out evaluators.jsonl``, with ``--package-python
-PATH`` to ask the package tabpfn 0.1.11 too (package_process says what PATH needs), then
+PATH`` to ask the package tabpfn 0.1.11 too (packages.py says what PATH needs), then
 ``python benchmarks/evaluators_page.py --records evaluators.jsonl``.
 
 Three parts: CPU milliseconds for one utility question, one thread, the least of some
@@ -13,20 +13,29 @@ A part may be measured again into the same file: of one commit's times the least
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from contenders import METRICS, ask, contenders, score
-from evaluators_tables import AVERAGED, speed_table
-from network_cost import forward_operations, instructions, product_rate
-from package import ask_package
-from questions import N_FOLDS, TABLES, Question, real_question, utility_question
-from records import append_records, stamp
+import torch
+import torch.nn.functional as F
+from contenders import (
+    METRICS,
+    N_FOLDS,
+    TABLES,
+    Question,
+    ask,
+    ask_package,
+    contenders,
+    real_question,
+    score,
+    utility_question,
+)
+from evaluators_page import AVERAGED, speed_table
+from records import Record, keep_all, said_of_cpu, stamp
+from threadpoolctl import threadpool_limits
 
 from tabtap.table.schema import Task
-
-Record = dict[str, Any]
 
 TASKS: tuple[Task, ...] = ("classification", "regression")
 SIZES = ((40, 30), (40, 76), (300, 30), (300, 76))
@@ -156,6 +165,68 @@ def _real_questions(
                     yield table, n_context, seed, question
 
 
+# ---- How far a forward of TabPFN v1 is from what the CPU can do.
+#
+# Nearly all of a forward is matrix products.  Their operations, divided by the rate of
+# a plain product of the same size, are the least time that this network can take here.
+
+
+WIDTH = 512
+HIDDEN = 1024
+N_LAYERS = 12
+N_FEATURES = 100
+N_SCORES = 10
+INSTRUCTIONS = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16")
+"""What decides how quick a product is, by the names Linux gives them."""
+
+
+def forward_operations(n_pairs: int, n_context: int, n_queries: int) -> float:
+    """Count the multiplications and additions of the products in one forward.
+
+    Parameters
+    ----------
+    n_pairs : int
+        Contexts asked together.
+    n_context, n_queries : int
+        Rows of each context, and queries of each.
+    """
+    mixing = 2 * WIDTH * WIDTH  # queries of the attention, and what it gives
+    memory = 2 * WIDTH * WIDTH  # keys and values
+    network = 2 * WIDTH * HIDDEN
+    attention = 2 * n_context * WIDTH
+    passing = mixing + network + attention
+    # The last layer needs of the context nothing but keys and values.
+    context = N_LAYERS * memory + (N_LAYERS - 1) * passing + (N_FEATURES + 1) * WIDTH
+    query = N_LAYERS * passing + N_FEATURES * WIDTH + (WIDTH + N_SCORES) * HIDDEN
+    return 2.0 * n_pairs * (n_context * context + n_queries * query)
+
+
+def product_rate(n_rows: int, repeats: int) -> float:
+    """Return operations per CPU second of a plain float32 product, one thread.
+
+    Rows of the network's width become rows of its hidden width; the best of repeats.
+    """
+    rows, weight = torch.ones(n_rows, WIDTH), torch.ones(HIDDEN, WIDTH)
+    spent = []
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with threadpool_limits(1), torch.inference_mode():
+        for _ in range(repeats):
+            started = time.process_time()
+            F.linear(rows, weight)
+            spent.append(time.process_time() - started)
+    torch.set_num_threads(before)
+    return 2.0 * n_rows * WIDTH * HIDDEN / min(spent[1:] or spent)
+
+
+def instructions(listing: Path = Path("/proc/cpuinfo")) -> list[str] | None:
+    """Return which of ``INSTRUCTIONS`` the CPU has; None where it cannot be known."""
+    flags = said_of_cpu("flags", listing)
+    if flags is None:
+        return None
+    return [name for name in INSTRUCTIONS if name in flags.split()]
+
+
 def _parts(options: argparse.Namespace) -> Iterator[Record]:
     """Yield measurements of the parts asked for, as soon as each is known."""
     seeds = range(options.seeds)
@@ -184,12 +255,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, write each measurement as soon as it is known, and print the times."""
     options = _options(arguments)
-    mark = stamp()
     records = []
-    for record in _parts(options):
-        records.append(record | mark)
-        if options.out:
-            append_records(options.out, [records[-1]])
+    found = ([record] for record in _parts(options))
+    for (record,) in keep_all(found, options.out, stamp()):
+        records.append(record)
         names = ("part", "table", "n_context", "n_features", "evaluator", "members")
         print(*(record[name] for name in names if name in record), flush=True)
     for task in TASKS:

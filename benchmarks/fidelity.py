@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from paper_tables import load_table
-from records import append_records, markdown_table, read_records, stamp
-from settings import add_config_option, config_overrides
-from summary import column_name, mean_and_error
+from cells import Settings, add_config_option, column_name, config_overrides
+from pages import in_percent, markdown_table
+from records import Record, Records, measure_missing
 from threadpoolctl import threadpool_limits
 
 from tabtap.config import DiffusionConfig
@@ -27,6 +26,7 @@ from tabtap.diffusion import fit_backbone
 from tabtap.fidelity import copy_share, shape_error, trend_error
 from tabtap.rivals.simple import bootstrap, independent_columns
 from tabtap.rng import stream
+from tabtap.study.cell import load_table
 from tabtap.study.sources import SOURCES
 from tabtap.table import Table
 from tabtap.table.distance import DistanceScale
@@ -43,8 +43,6 @@ ERRORS = {
 }
 """What is measured, and how a table calls it; all in per cent there."""
 
-Settings = Mapping[str, Any]
-Record = dict[str, Any]
 Draw = Callable[[Table, int, np.random.Generator], Table]
 
 
@@ -112,26 +110,31 @@ def measure(
     }
 
 
-def fidelity_table(records: Sequence[Mapping[str, Any]]) -> str:
+def fidelity_table(records: Records) -> str:
     """Return errors and shares in per cent, averaged over seeds."""
     header = ["table", "rows drawn by", *ERRORS.values(), "CPU s", "seeds"]
-    kinds = dict.fromkeys((record["table"], column_name(record)) for record in records)
-    rows = []
-    for table, column in kinds:
-        chosen = [
-            record
-            for record in records
-            if (record["table"], column_name(record)) == (table, column)
-        ]
-        errors = [_percent([record[name] for record in chosen]) for name in ERRORS]
-        seconds = np.mean([record["seconds"] for record in chosen])
-        rows.append([table, column, *errors, f"{seconds:.1f}", str(len(chosen))])
+    rows = error_rows(records, lambda r: (r["table"], column_name(r)), ERRORS)
     return markdown_table(header, rows)
 
 
-def _percent(values: Sequence[float]) -> str:
-    mean, error = mean_and_error(values)
-    return f"{100 * mean:.1f}" + ("" if np.isnan(error) else f" ± {100 * error:.1f}")
+def error_rows(
+    records: Records,
+    kind_of: Callable[[Mapping[str, Any]], tuple[str, ...]],
+    errors: Iterable[str],
+) -> list[list[str]]:
+    """Return a row for each kind: errors in per cent, CPU seconds, how many seeds."""
+    kinds: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for record in records:
+        kinds.setdefault(kind_of(record), []).append(record)
+    return [
+        [
+            *kind,
+            *(in_percent([record[name] for record in chosen]) for name in errors),
+            f"{np.mean([record['seconds'] for record in chosen]):.1f}",
+            str(len(chosen)),
+        ]
+        for kind, chosen in kinds.items()
+    ]
 
 
 def _heading(name: str, method: str, seed: int, settings: Settings) -> Record:
@@ -143,21 +146,21 @@ def _identity(record: Mapping[str, Any]) -> tuple[object, ...]:
     return record["table"], record["seed"], column_name(record)
 
 
+def _measure_named(heading: Record) -> Record:
+    name = heading["table"]
+    what = heading["method"], heading["seed"], heading["config"]
+    return measure(name, load_table(name)[0], *what)
+
+
 def _run(options: argparse.Namespace) -> list[Record]:
     settings = config_overrides(options.config)
-    known = read_records(options.out) if options.out else []
-    done = {_identity(record) for record in known}
-    mark = stamp()
-    for name in options.tables:
-        for seed in options.seeds:
-            for method in methods(settings):
-                if _identity(_heading(name, method, seed, settings)) in done:
-                    continue
-                record = measure(name, load_table(name), method, seed, settings) | mark
-                known.append(record)
-                if options.out:
-                    append_records(options.out, [record])
-    return known
+    wanted = [
+        _heading(name, method, seed, settings)
+        for name in options.tables
+        for seed in options.seeds
+        for method in methods(settings)
+    ]
+    return measure_missing(_measure_named, wanted, _identity, options.out)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

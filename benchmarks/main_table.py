@@ -12,14 +12,15 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
-from records import ROOT, stamp
+from pages import FOLDER, read_notes, write_page
+from records import stamp
 
 from tabtap.compare.printing import TextTable, as_markdown
 from tabtap.compare.store import Record, Store
 from tabtap.study.figures import FIGURES, save_figure
 from tabtap.study.tables import gains, score_frame, tables_named
 
-PAGE = ROOT / "docs" / "results" / "main-table.md"
+PAGE = FOLDER / "main-table.md"
 NOTES = PAGE.with_name("main-table_notes.md")
 GRID = "benchmarks/grids/main.toml"
 
@@ -64,8 +65,8 @@ def page(records: list[Record], commit: str) -> str:
         parts += [f"## {title}", *tables]
         if name == "wins":
             parts.append(as_markdown(loss_table(records)))
-    if NOTES.is_file():
-        parts.append(NOTES.read_text(encoding="utf-8").strip())
+    if notes := read_notes(NOTES):
+        parts.append(notes)
     return "\n\n".join([*parts, provenance(records, commit)]) + "\n"
 
 
@@ -104,9 +105,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     given = parser.parse_args(arguments)
     records = list(Store(given.store).records())
-    given.out.write_text(page(records, given.commit), encoding="utf-8")
     save_figure(FIGURES["ladder"](score_frame(records)), given.out.with_suffix(".svg"))
-    print(f"Written: {given.out}")
+    write_page(given.out, page(records, given.commit))
 
 
 if __name__ == "__main__":

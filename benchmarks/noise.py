@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
+from records import hand_out
 
 import tabtap
 
@@ -46,10 +46,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args(arguments)
     for n_rows in given.rows:
-        promised = joblib.Parallel(n_jobs=given.jobs)(
-            joblib.delayed(is_promised)(n_rows, seed) for seed in range(given.tables)
-        )
-        print(f"{n_rows} rows: a gain promised on {sum(promised)} of {given.tables}")
+        tasks = [(n_rows, seed) for seed in range(given.tables)]
+        promised = sum(hand_out(is_promised, tasks, jobs=given.jobs))
+        print(f"{n_rows} rows: a gain promised on {promised} of {given.tables}")
 
 
 if __name__ == "__main__":

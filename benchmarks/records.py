@@ -1,9 +1,8 @@
-"""Measurements as JSON lines: one record a line, written as soon as it is known.
+"""Measurements as JSON lines: how they are made, written, continued and read.
 
-Read by: every benchmark here, and report.
-
-A record says what was measured, on which commit and machine.  A run that was stopped
-goes on where it ended: what is already in the file is not measured again.
+A record says what was measured, on which commit and machine.  It is written as soon as
+it is known, so a run that was stopped goes on where it ended: what is already in the
+file is not measured again.
 """
 
 from __future__ import annotations
@@ -12,19 +11,88 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-Record = Mapping[str, Any]
+from joblib import Parallel, delayed
+
+Record = dict[str, Any]
+Records = Sequence[Mapping[str, Any]]
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("torch", "numpy", "scikit-learn")
 
 
-def read_records(path: Path) -> list[dict[str, Any]]:
+def hand_out(
+    work: Callable[..., Any], tasks: Iterable[Sequence[Any]], *, jobs: int = 1
+) -> Iterator[Any]:
+    """Do a work for every task, and yield what comes of it as it comes.
+
+    Parameters
+    ----------
+    work : callable
+        Importable by other processes.
+    tasks : iterable of sequences
+        What the work is given, each time.
+    jobs : int, default=1
+        Processes; a single job is done in this one, task by task.
+    """
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    yield from parallel(delayed(work)(*task) for task in tasks)
+
+
+def keep_all(
+    found: Iterable[Records], out: Path | None, mark: Mapping[str, str]
+) -> Iterator[list[Record]]:
+    """Mark records, add them to a file as soon as they are known, and pass them on.
+
+    Parameters
+    ----------
+    found : iterable of sequences of records
+        Those of one sequence are written together.
+    out : Path, optional
+        The file; without it they are passed on only.
+    mark : mapping
+        What every record is to say beside its own, as ``stamp`` returns it.
+    """
+    for records in found:
+        marked = [{**record, **mark} for record in records]
+        if out is not None:
+            append_records(out, marked)
+        yield marked
+
+
+def measure_missing(
+    measure: Callable[[Record], Record],
+    wanted: Iterable[Record],
+    identity: Callable[[Mapping[str, Any]], object],
+    out: Path | None,
+) -> list[Record]:
+    """Measure what a file does not hold yet; return all records, the known ones first.
+
+    Parameters
+    ----------
+    measure : callable
+        Makes a record of its heading.
+    wanted : iterable of dict
+        Headings: what is to be measured.
+    identity : callable
+        Tells of a heading or record which measurement it is.
+    out : Path, optional
+        The file; without it everything is measured and nothing written.
+    """
+    known = [] if out is None else read_records(out)
+    done = {identity(record) for record in known}
+    left = [(heading,) for heading in wanted if identity(heading) not in done]
+    found = keep_all(([record] for record in hand_out(measure, left)), out, stamp())
+    return [*known, *chain.from_iterable(found)]
+
+
+def read_records(path: Path) -> list[Record]:
     """Return the records of a file; none if it does not exist.
 
     A last line that was cut off, as when a run is stopped while writing, is left out.
@@ -35,7 +103,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
-def append_records(path: Path, records: Sequence[Record]) -> None:
+def append_records(path: Path, records: Records) -> None:
     """Add records to the end of a file, which is made if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _drop_cut_line(path)
@@ -52,21 +120,11 @@ def stamp() -> dict[str, str]:
     }
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table that reads well on a terminal and as markdown."""
-    lines = [list(header), *map(list, rows)]
-    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-    return "\n".join(
-        "| " + " | ".join(_padded(line, widths)) + " |"
-        for line in [lines[0], rule, *lines[1:]]
-    )
-
-
-def _padded(line: Sequence[str], widths: Sequence[int]) -> list[str]:
-    first = line[0].ljust(widths[0])
-    pairs = zip(line[1:], widths[1:], strict=True)
-    return [first, *(cell.rjust(width) for cell, width in pairs)]
+def said_of_cpu(name: str, listing: Path = Path("/proc/cpuinfo")) -> str | None:
+    """Return what the system says of the CPU; None where it cannot be known."""
+    lines = listing.read_text(encoding="utf-8") if listing.is_file() else ""
+    found = [line for line in lines.splitlines() if line.startswith(name)]
+    return found[0].partition(":")[2].strip() if found else None
 
 
 def _drop_cut_line(path: Path) -> None:
@@ -99,9 +157,5 @@ def _machine() -> str:
 
 
 def _processor() -> str:
-    listing = Path("/proc/cpuinfo")  # platform.processor() is empty on most Linux
-    if listing.is_file():
-        for line in listing.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    # platform.processor() is empty on most Linux.
+    return said_of_cpu("model name") or platform.processor() or platform.machine()

@@ -10,20 +10,26 @@ to the end of the page.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from backbone import speed_table
 from fidelity import TABLES, fidelity_table
-from records import ROOT, read_records
-from summary import gain_table, score_table
+from pages import (
+    FOLDER,
+    config_option,
+    found_in,
+    page_of,
+    provenance,
+    read_notes,
+    write_page,
+)
+from records import Records, read_records
+from usefulness import GENERATED, gain_table, score_table
 
 from tabtap.study.sources import SOURCES
 
-Records = Sequence[Mapping[str, Any]]
-
-PAGE = ROOT / "docs" / "results" / "backbone.md"
+PAGE = FOLDER / "backbone.md"
 NOTES = PAGE.with_name("backbone_notes.md")
 HEADING = """# What the inpainter can do
 
@@ -60,30 +66,28 @@ def page(
         sections.append(_fidelity(fidelity))
     if speed:
         sections.append(_speed(speed))
-    if notes.strip():
-        sections.append(f"## Notes\n\n{notes.strip()}")
-    return "\n\n".join(sections) + "\n"
+    return page_of(sections, notes)
 
 
 def _usefulness(records: Records) -> str:
     parts = [USEFULNESS]
-    for n_real in _found(records, "n_real"):
+    for n_real in found_in(records, "n_real"):
         chosen = [record for record in records if record["n_real"] == n_real]
         parts += [f"### {n_real} real rows", score_table(chosen), gain_table(chosen)]
     n_splits = 1 + max(record["split"] for record in records)
-    sizes = " ".join(map(str, _found(records, "n_real")))
+    sizes = " ".join(map(str, found_in(records, "n_real")))
     tables = _tables_option(records, tuple(SOURCES))
     commands = [
         f"python benchmarks/usefulness.py{tables} --n-real {sizes} "
         f"--splits {n_splits} --seed {seed}{options}"
-        for seed in _found(records, "seed")
+        for seed in found_in(records, "seed")
         for options in _config_options(records)
     ]
-    return "\n\n".join([*parts, _provenance(records, commands)])
+    return "\n\n".join([*parts, provenance(records, commands)])
 
 
 def _fidelity(records: Records) -> str:
-    seeds = " ".join(map(str, _found(records, "seed")))
+    seeds = " ".join(map(str, found_in(records, "seed")))
     tables = _tables_option(records, TABLES)
     commands = [
         f"python benchmarks/fidelity.py{tables} --seeds {seeds}{options}"
@@ -96,7 +100,7 @@ def _fidelity(records: Records) -> str:
         for record in records
     )
     rows = "; ".join(sizes) + "."
-    return "\n\n".join([FIDELITY, table, rows, _provenance(records, commands)])
+    return "\n\n".join([FIDELITY, table, rows, provenance(records, commands)])
 
 
 def _speed(records: Records) -> str:
@@ -104,39 +108,22 @@ def _speed(records: Records) -> str:
     option = "--quick" if last["quick"] else f"--repeats {last['repeats']}"
     commands = [f"python benchmarks/backbone.py {option}"]
     table = f"```text\n{speed_table(last)}\n```"
-    return "\n\n".join([SPEED, table, _provenance([last], commands)])
-
-
-def _provenance(records: Records, commands: Sequence[str]) -> str:
-    """Return how, when, where and with which code the records were made."""
-    lines = [f"- command: `{command}`" for command in commands]
-    for name in ("seed", "commit", "date", "machine"):
-        found = [str(value) for value in _found(records, name)]
-        if found:
-            lines.append(f"- {name}: {', '.join(found)}")
-    return "\n".join(lines)
+    return "\n\n".join([SPEED, table, provenance([last], commands)])
 
 
 def _tables_option(records: Records, default: Sequence[str]) -> str:
-    found = _found(records, "table")
+    found = found_in(records, "table")
     return "" if set(found) == set(default) else f" --tables {' '.join(found)}"
 
 
 def _config_options(records: Records) -> list[str]:
     """Return the options that make each of the settings used; controls have none."""
-    texts = []
-    for record in records:
-        if record["method"] in ("backbone", "all redrawn", "half redrawn"):
-            settings = record["config"]
-            pairs = (
-                f' --config "{name}={settings[name]}"' for name in sorted(settings)
-            )
-            texts.append("".join(pairs))
+    texts = [
+        config_option(record["config"])
+        for record in records
+        if record["method"] in ("backbone", *GENERATED)
+    ]
     return list(dict.fromkeys(texts)) or [""]
-
-
-def _found(records: Records, name: str) -> list[Any]:
-    return sorted({record[name] for record in records if name in record})
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -157,10 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not any(kinds):
         names = ", ".join(map(str, files))
         raise SystemExit(f"There are no measurements in {names}. Run make results.")
-    notes = options.notes.read_text(encoding="utf-8") if options.notes.is_file() else ""
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(page(*kinds, notes), encoding="utf-8")
-    print(f"Written: {options.out}")
+    write_page(options.out, page(*kinds, read_notes(options.notes)))
 
 
 if __name__ == "__main__":

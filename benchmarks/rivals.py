@@ -1,7 +1,7 @@
 """CTGAN and TVAE beside the package of their authors, on the same rows.
 
 Run: ``python benchmarks/rivals.py --package-python PYTHON --out rivals.jsonl``, where
-PYTHON has the package (see ctgan_process).  ``--page docs/results/rivals.md`` writes
+PYTHON has the package (see packages.py).  ``--page docs/results/rivals.md`` writes
 the page.
 
 Both get the same 500 rows, as numbers and codes without holes, and are compared with
@@ -17,13 +17,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from paper_tables import load_table
-from records import append_records, markdown_table, read_records, stamp
-from summary import mean_and_error
+from fidelity import error_rows
+from pages import in_percent, markdown_table, provenance
+from records import Record, Records, measure_missing
 from threadpoolctl import threadpool_limits
 
 from tabtap.fidelity import shape_error, trend_error
@@ -33,10 +34,11 @@ from tabtap.rivals.simple import bootstrap, independent_columns
 from tabtap.rivals.tvae import Tvae
 from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
+from tabtap.study.cell import load_table
 from tabtap.study.sources import SOURCES
 from tabtap.table import Table
 
-SCRIPT = Path(__file__).with_name("ctgan_process.py")
+SCRIPT = Path(__file__).with_name("packages.py")
 TABLES = ("electricity", "credit-g")
 N_ROWS = 500
 """Training rows, held-out rows and drawn rows, of each so many."""
@@ -44,8 +46,7 @@ N_ROWS = 500
 METHODS = {"CTGAN": Ctgan(), "TVAE": Tvae()}
 CONTROLS = {"bootstrap": bootstrap, "independent columns": independent_columns}
 PACKAGE = "ctgan package"
-
-Record = dict[str, Any]
+ERRORS = ("shape_error", "trend_error")
 
 
 def divide(table: Table, rng: np.random.Generator) -> tuple[Table, Table]:
@@ -82,7 +83,7 @@ def draw_by_package(
         np.savez(given, numbers=rows.numbers, codes=rows.codes)
         options = ["--model", method, "--n", str(len(train)), "--seed", str(seed)]
         done = subprocess.run(
-            [str(python), str(SCRIPT), str(given), str(made), *options],
+            [str(python), str(SCRIPT), "ctgan", str(given), str(made), *options],
             capture_output=True,
             text=True,
             check=False,
@@ -120,23 +121,14 @@ def measure(name: str, table: Table, what: Record, python: Path | None) -> Recor
     }
 
 
-def rivals_table(records: Sequence[Mapping[str, Any]]) -> str:
+def rivals_table(records: Records) -> str:
     """Return errors in per cent, averaged over seeds."""
     header = ["table", "method", "by", "shape error", "trend error", "CPU s", "seeds"]
-    kinds = dict.fromkeys((r["table"], r["method"], r["maker"]) for r in records)
-    rows = []
-    for kind in kinds:
-        chosen = [r for r in records if (r["table"], r["method"], r["maker"]) == kind]
-        errors = [
-            _percent([record[name] for record in chosen])
-            for name in ("shape_error", "trend_error")
-        ]
-        seconds = np.mean([record["seconds"] for record in chosen])
-        rows.append([*kind, *errors, f"{seconds:.1f}", str(len(chosen))])
+    rows = error_rows(records, lambda r: (r["table"], r["method"], r["maker"]), ERRORS)
     return markdown_table(header, rows)
 
 
-def gap_table(records: Sequence[Mapping[str, Any]]) -> str:
+def gap_table(records: Records) -> str:
     """Return errors of ours less those of the package's, paired by seed."""
     found = {_identity(record): record for record in records}
     rows = []
@@ -153,23 +145,19 @@ def gap_table(records: Sequence[Mapping[str, Any]]) -> str:
                 - found[table, method, PACKAGE, seed][error]
                 for seed in seeds
             ]
-            for error in ("shape_error", "trend_error")
+            for error in ERRORS
         ]
         if seeds:
-            rows.append([table, method, *map(_percent, gaps), str(len(seeds))])
+            rows.append([table, method, *map(in_percent, gaps), str(len(seeds))])
     return markdown_table(["table", "method", "shape", "trend", "seeds"], rows)
 
 
-def page(records: Sequence[Mapping[str, Any]]) -> str:
+def page(records: Records) -> str:
     """Return the page of results."""
     seeds = sorted({record["seed"] for record in records})
     tables = " ".join(dict.fromkeys(record["table"] for record in records))
     command = f"python benchmarks/rivals.py --tables {tables} "
     command += f"--seeds {' '.join(map(str, seeds))} --package-python PYTHON"
-    marks = {
-        mark: ", ".join(dict.fromkeys(record[mark] for record in records))
-        for mark in ("commit", "date", "machine")
-    }
     return "\n".join(
         [
             "# Are the rivals what they are called?",
@@ -187,16 +175,10 @@ def page(records: Sequence[Mapping[str, Any]]) -> str:
             "",
             gap_table(records),
             "",
-            f"- command: `{command}`",
-            *(f"- {mark}: {text}" for mark, text in marks.items()),
+            provenance(records, [command], ("commit", "date", "machine")),
             "",
         ]
     )
-
-
-def _percent(values: Sequence[float]) -> str:
-    mean, error = mean_and_error(values)
-    return f"{100 * mean:.1f}" + ("" if np.isnan(error) else f" ± {100 * error:.1f}")
 
 
 def _cells(seeds: Sequence[int]) -> list[Record]:
@@ -213,19 +195,19 @@ def _identity(record: Mapping[str, Any]) -> tuple[object, ...]:
     return tuple(record[key] for key in ("table", "method", "maker", "seed"))
 
 
+def _measure_named(what: Record, python: Path | None) -> Record:
+    name = what["table"]
+    return measure(name, load_table(name)[0], what, python)
+
+
 def _run(options: argparse.Namespace) -> list[Record]:
-    known = read_records(options.out) if options.out else []
-    done = {_identity(record) for record in known}
-    mark = stamp()
-    for name in options.tables:
-        for what in _cells(options.seeds):
-            if _identity({"table": name, **what}) in done:
-                continue
-            record = measure(name, load_table(name), what, options.package_python)
-            known.append(record | mark)
-            if options.out:
-                append_records(options.out, [record | mark])
-    return known
+    wanted = [
+        {"table": name, **what}
+        for name in options.tables
+        for what in _cells(options.seeds)
+    ]
+    work = partial(_measure_named, python=options.package_python)
+    return measure_missing(work, wanted, _identity, options.out)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -15,26 +15,35 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from joblib import Parallel, delayed
-from paper_tables import load_table
-from poison import poison_records
-from records import append_records, read_records, stamp
-from rungs import RUNGS
-from runs import RUNS, check_records, run_loop
-from settings import add_config_option, config_overrides
-from study_cell import Ground, forget, prepare, repetition_of
+from cells import (
+    CONTROLS,
+    Cell,
+    Settings,
+    add_cell_options,
+    add_config_option,
+    config_overrides,
+    scored,
+)
+from records import Record, Records, hand_out, keep_all, read_records, stamp
+from study_cell import (
+    RUNGS,
+    RUNS,
+    Ground,
+    Truth,
+    check_records,
+    forget,
+    poison_records,
+    prepare,
+    run_loop,
+)
 from threadpoolctl import threadpool_limits
-from truth import Truth
-from usefulness import CONTROLS, Cell
 
-from tabtap.compare.predictors import mean_score
+from tabtap.study.cell import load_table
 from tabtap.study.protocol import Repetition
-from tabtap.study.sources import SOURCES
 from tabtap.table import Table
 
 BUDGET = 500
@@ -46,9 +55,6 @@ CHECKED_FROM = 50
 POISON = "poison"
 METHODS = (*CONTROLS, *RUNGS, *RUNS)
 PARTS = (*METHODS, POISON)
-
-Settings = Mapping[str, Any]
-Record = dict[str, Any]
 
 
 def parts_of(cell: Cell, parts: Sequence[str]) -> list[str]:
@@ -65,7 +71,7 @@ def file_of(folder: Path, cell: Cell, settings: Settings) -> Path:
                      + ".jsonl")  # fmt: skip
 
 
-def pending(records: Sequence[Record], parts: Sequence[str]) -> list[str]:
+def pending(records: Records, parts: Sequence[str]) -> list[str]:
     """Return the parts whose last record is not there yet."""
     done = {record["part"] for record in records if record["last"]}
     return [part for part in parts if part not in done]
@@ -95,22 +101,20 @@ def measure_cell(
     table: Table,
     parts: Sequence[str],
     settings: Settings,
-    keep: Callable[[list[Record]], None],
     kept_backbones: Path | None = None,
-) -> None:
-    """Measure some parts of a cell, handing over each part's records at once."""
-    repetition = repetition_of(cell, table)
+) -> Iterator[list[Record]]:
+    """Measure some parts of a cell, yielding each part's records at once."""
+    repetition = cell.repetition(table)
     truth = Truth(repetition)
     ground: Ground | None = None
     with threadpool_limits(1):
         for part in parts:
             if part in CONTROLS:
-                keep(_numbered(cell, part, {}, _control(cell, repetition, part)))
+                yield _numbered(cell, part, {}, _control(cell, repetition, part))
                 continue
             if ground is None:
                 ground = prepare(cell, repetition, settings, kept_backbones)
-            made = _made(ground, part, truth)
-            keep(_numbered(cell, part, settings, made))
+            yield _numbered(cell, part, settings, _made(ground, part, truth))
 
 
 def _made(ground: Ground, part: str, truth: Truth) -> list[Record]:
@@ -123,7 +127,7 @@ def _made(ground: Ground, part: str, truth: Truth) -> list[Record]:
         return _run(ground, part, truth)
     rows = RUNGS[part](ground, BUDGET, ground.cell.stream(part))
     seconds = {"fit": ground.fit_seconds, "draw": time.process_time() - started}
-    return [_scored(ground.repetition, rows, seconds)]
+    return [_rung(ground.repetition, rows, seconds)]
 
 
 def _run(ground: Ground, part: str, truth: Truth) -> list[Record]:
@@ -137,39 +141,28 @@ def _run(ground: Ground, part: str, truth: Truth) -> list[Record]:
         **run.seconds,
         "truth": time.process_time() - started,
     }
-    scored = _scored(ground.repetition, run.rows, spent)
+    rung = _rung(ground.repetition, run.rows, spent)
     about = {
         "verdict": "augment" if len(run.rows) else "no_gain",
         "stop": run.stop,
         "evaluator": run.evaluator,
         "checks": len(run.checks),
     }
-    return [*checks, scored | about]
+    return [*checks, rung | about]
 
 
 def _control(cell: Cell, repetition: Repetition, part: str) -> list[Record]:
     started = time.process_time()
     rows = CONTROLS[part](repetition.real, BUDGET, cell.stream(part))
     spent = {"draw": time.process_time() - started}
-    return [_scored(repetition, rows, spent)]
+    return [_rung(repetition, rows, spent)]
 
 
-def _scored(
+def _rung(
     repetition: Repetition, rows: Table | None, seconds: Mapping[str, float]
 ) -> Record:
-    started = time.process_time()
-    scores = repetition.score(rows)
-    spent = {**seconds, "score": time.process_time() - started}
-    target = repetition.real.schema.target
-    metric = "rmse" if target and target.task == "regression" else "accuracy"
-    return {
-        "kind": "rung",
-        "metric": metric,
-        "mean": mean_score(scores, metric),
-        "scores": scores,
-        "n_added": 0 if rows is None else len(rows),
-        "seconds": {name: round(value, 3) for name, value in spent.items()},
-    }
+    n_added = 0 if rows is None else len(rows)
+    return {"kind": "rung", "n_added": n_added, **scored(repetition, rows, seconds)}
 
 
 def _numbered(
@@ -184,14 +177,16 @@ def _numbered(
 
 
 def _measure_named(
-    cell: Cell, parts: list[str], settings: Settings, file: Path, mark: Record
+    cell: Cell,
+    parts: list[str],
+    settings: Settings,
+    file: Path,
+    mark: Mapping[str, str],
 ) -> str:
-    kept = file.with_suffix(".safetensors")
-
-    def keep(records: list[Record]) -> None:
-        append_records(file, [record | mark for record in records])
-
-    measure_cell(cell, load_table(cell.table), parts, settings, keep, kept)
+    kept, table = file.with_suffix(".safetensors"), load_table(cell.table)[0]
+    found = measure_cell(cell, table, parts, settings, kept)
+    for _ in keep_all(found, file, mark):
+        pass
     forget(kept)
     return f"{cell.table} n={cell.n_real} split {cell.split}"
 
@@ -204,29 +199,21 @@ def _run_all(options: argparse.Namespace) -> None:
         for n_real in options.n_real
         for table in options.tables
     ]
-    work = []
+    tasks, mark = [], stamp()
     for cell in cells:
         file = file_of(options.out, cell, settings)
         left = pending(read_records(file), parts_of(cell, options.parts))
         if left:
-            work.append((cell, left, settings, file))
-    print(f"{len(work)} of {len(cells)} cells to measure", flush=True)
-    mark = stamp()
-    parallel = Parallel(n_jobs=options.jobs, return_as="generator_unordered")
-    jobs = (delayed(_measure_named)(*job, mark) for job in work)
-    for number, place in enumerate(parallel(jobs), start=1):
-        print(f"{number}/{len(work)} {place}", flush=True)
+            tasks.append((cell, left, settings, file, mark))
+    print(f"{len(tasks)} of {len(cells)} cells to measure", flush=True)
+    found = hand_out(_measure_named, tasks, jobs=options.jobs)
+    for number, place in enumerate(found, start=1):
+        print(f"{number}/{len(tasks)} {place}", flush=True)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    names = tuple(SOURCES)
-    parser.add_argument("--tables", nargs="+", default=names, choices=names)
-    parser.add_argument("--n-real", nargs="+", type=int, default=(20, 50, 100))
-    parser.add_argument("--splits", type=int, default=3, help="splits of each table")
-    parser.add_argument("--parts", nargs="+", default=PARTS, choices=PARTS)
-    parser.add_argument("--seed", type=int, default=0, help="chooses the splits")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    add_cell_options(parser, (20, 50, 100), "parts", PARTS)
     parser.add_argument("--out", type=Path, default=Path("study"), help="folder")
     add_config_option(parser)
     return parser.parse_args(arguments)

@@ -1,34 +1,47 @@
-"""One cell of the study: rows, folds and six backbones that every part shares.
+"""The parts of a cell of the study: rungs, whole runs and poisoned pools.
 
-Five backbones have each not seen one fold, the sixth has seen every real row.  All are
-fitted in one batch; the crossfit runs use the five, everything else the sixth.
+All stand on the same six backbones, fitted in one batch.  Five have each not seen one
+fold, the sixth has seen every real row; the crossfit runs use the five, everything
+else the sixth.  What a part's rows are really worth is asked of the referee, on
+untouched test rows.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from usefulness import Cell
+from cells import Cell, Settings
+from records import Record
 
-from tabtap.api.run import Request, lineages_of
+from tabtap.api.run import Request, fresh_start, lineages_of, make_scene
 from tabtap.config import PRESETS, DiffusionConfig, Preset
-from tabtap.diffusion import BackboneStack, load_stack
+from tabtap.diffusion import Backbone, BackboneStack, load_stack
 
 # Its two public callers fit either the folds or the whole table, never both at once.
 from tabtap.diffusion.backbone import _fit
-from tabtap.domain import Lineages
+from tabtap.domain import Baseline, Bound, Certificate, Lineages, Standing, Trial
+from tabtap.domain.judgement import table_sha256
 from tabtap.domain.rows import WHOLE
-from tabtap.rivals.ladder import request_for
-from tabtap.study.protocol import Repetition, repetitions
+from tabtap.evaluate.evaluators import PanelEvaluator
+from tabtap.evaluate.metric import metric_of
+from tabtap.loop import Limits, augment
+from tabtap.rivals.ladder import (
+    draw_hard_inpainting,
+    draw_one_shot,
+    draw_random_inpainting,
+    paper_preset,
+    request_for,
+)
+from tabtap.rivals.simple import independent_columns
+from tabtap.stages import Commitment
+from tabtap.stopwatch import Stopwatch
+from tabtap.study.protocol import Repetition
 from tabtap.table import Table
-
-Settings = Mapping[str, Any]
+from tabtap.table.table import concat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +65,11 @@ class Ground:
         """Return a run on this cell's rows, as TabularAugmenter would ask for it."""
         return request_of(self.cell, self.real, preset)
 
+    @property
+    def whole(self) -> Backbone:
+        """The backbone that saw every real row."""
+        return self.stack[self.stack.unseen_folds.index(WHOLE)]
+
     def members(self, lineages: Lineages) -> BackboneStack:
         """Return the backbones of some lineages, in their order."""
         places = [self.stack.unseen_folds.index(k) for k in lineages.members]
@@ -61,14 +79,6 @@ class Ground:
             weights=self.stack.weights[places],
             unseen_folds=lineages.members,
         )
-
-
-def repetition_of(cell: Cell, table: Table) -> Repetition:
-    """Return the rows of a cell; real rows are numbered from 0, as a user's are."""
-    every = repetitions(table, cell.n_real, cell.split + 1, seed=cell.seed)
-    found = next(islice(every, cell.split, None))
-    origin = np.arange(len(found.real), dtype=np.int64)
-    return replace(found, real=replace(found.real, origin=origin))
 
 
 def request_of(cell: Cell, real: Table, preset: Preset) -> Request:
@@ -86,7 +96,7 @@ def prepare(
     cell : Cell
         Which repetition.
     repetition : Repetition
-        Its rows, as ``repetition_of`` gives them.
+        Its rows, as ``Cell.repetition`` gives them.
     settings : mapping
         Settings of the backbones that differ from the default.
     kept : Path, optional
@@ -120,3 +130,270 @@ def forget(kept: Path) -> None:
     """Remove the backbones of a cell that is done."""
     for file in (kept.with_suffix(".seconds"), kept):
         file.unlink(missing_ok=True)
+
+
+# ---- What rows are really worth to the referee: its scores on untouched test rows.
+
+
+Scores = dict[str, float]
+"""The panel's mean ``score`` and mean ``loss``; the loss is in the unit of the paper's
+estimates, cross-entropy or squared error of the standardised target."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """Trains the panel on real and synthetic rows and asks it about the test rows."""
+
+    repetition: Repetition
+
+    known: dict[str, Scores] = field(default_factory=dict)
+    """By the digest of the synthetic rows: an incumbent is scored once."""
+
+    def scores(self, synthetic: Table) -> Scores:
+        """Score the panel trained on the real rows and some synthetic ones."""
+        digest = table_sha256(synthetic)
+        if digest not in self.known:
+            self.known[digest] = self._scores(synthetic)
+        return self.known[digest]
+
+    def gains(self, before: Table, after: Table) -> dict[str, Scores]:
+        """Return what rows gain over real rows only and over an incumbent.
+
+        Larger is better, of the loss too: it is the reduction that is stated.
+        """
+        new = self.scores(after)
+        rivals = {
+            "over_real": self.scores(after.empty()),
+            "over_incumbent": self.scores(before),
+        }
+        return {
+            name: {
+                "score": round(new["score"] - old["score"], 6),
+                "loss": round(old["loss"] - new["loss"], 6),
+            }
+            for name, old in rivals.items()
+        }
+
+    def _scores(self, synthetic: Table) -> Scores:
+        real, test = self.repetition.real, self.repetition.test
+        context = concat([real, synthetic])
+        answer = PanelEvaluator().predict([context], [test])[0].in_unit_of(real)
+        return {
+            "score": float(np.mean(metric_of("score").score(answer, test))),
+            "loss": float(np.mean(answer.losses(test))),
+        }
+
+
+# ---- The rungs below the loop, drawn from the backbone that a cell's parts share.
+
+
+RUNGS: Mapping[str, Callable[[Ground, int, np.random.Generator], Table]] = {
+    "one shot": lambda ground, n, rng: draw_one_shot(ground.whole, ground.real, n, rng),
+    "random inpainting": lambda ground, n, rng: draw_random_inpainting(
+        ground.whole, ground.real, n, rng
+    ),
+    "hard inpainting": lambda ground, n, rng: draw_hard_inpainting(
+        ground.whole, ground.request(paper_preset()), n, rng
+    ),
+}
+"""By name: whole rows, classes or target bins evenly; a random share of random cells of
+real rows, each equally likely; little of the rows that the evaluator finds hardest,
+through the paper's gates."""
+
+
+# ---- Whole runs of the loop, every commitment check on record.
+#
+# The presets differ in their loop and judges only: all use the backbones of the cell,
+# so that a difference between them is not one of generators.
+
+
+RUNS: Mapping[str, Preset] = {
+    "paper": paper_preset(),
+    "default": PRESETS["default"],
+    "fast": PRESETS["fast"],
+}
+"""Presets by the name of their rung."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WatchedCommitment:
+    """Decides as the commitment it wraps, and keeps what was decided about what."""
+
+    inner: Commitment
+    seen: list[tuple[Trial, Certificate]] = field(default_factory=list)
+
+    def check(self, trial: Trial) -> tuple[Certificate, Standing]:
+        """Let the commitment decide, and remember."""
+        certificate, standing = self.inner.check(trial)
+        self.seen.append((trial, certificate))
+        return certificate, standing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """A finished run: its rows, its checks and what it took."""
+
+    rows: Table
+    checks: tuple[tuple[Trial, Certificate], ...]
+    stop: str
+    evaluator: str
+    seconds: Mapping[str, float]
+    """CPU seconds: ``run``, everything but the backbones, and its stages."""
+
+
+def run_loop(ground: Ground, preset: Preset, budget: int) -> Run:
+    """Run the loop of a preset on the cell's backbones."""
+    request, watch = ground.request(preset), Stopwatch()
+    lineages = lineages_of(request)
+    started = time.process_time()
+    scene = make_scene(request, lineages, ground.members(lineages), watch)
+    watched = WatchedCommitment(scene.stages.commitment)
+    scene = replace(scene, stages=replace(scene.stages, commitment=watched))
+    outcome = augment(scene, fresh_start(request), Limits(budget=budget))
+    spent = time.process_time() - started
+    committed = outcome.progress.committed.rows
+    return Run(
+        rows=committed.take(lineages.delivered(committed)),
+        checks=tuple(watched.seen),
+        stop=outcome.stop.value,
+        evaluator=request.evaluator.evaluator.name,
+        seconds={"run": spent, **watch.cpu_seconds},
+    )
+
+
+def check_records(run: Run, truth: Truth) -> list[Record]:
+    """Return one record per commitment check, with the true gain of its pool."""
+    return [
+        checked(trial, certificate, truth)
+        for trial, certificate in run.checks
+        if len(trial.pool)
+    ]
+
+
+def checked(trial: Trial, certificate: Certificate, truth: Truth) -> Record:
+    """Return what was estimated and decided about a pool, and what was true."""
+    everything = concat([trial.committed, trial.pool])
+    before, after = (
+        rows.take(trial.lineages.delivered(rows))
+        for rows in (trial.committed, everything)
+    )
+    over_real = certificate.over_real
+    return {
+        "protocol": certificate.protocol,
+        "window": certificate.window,
+        "look": certificate.look,
+        "first": not len(trial.committed),
+        "n_rows": certificate.n_rows,
+        "committed": certificate.committed,
+        "over_real": None if over_real is None else _bound(over_real),
+        "over_incumbent": _bound(certificate.over_incumbent),
+        "truth": truth.gains(before, after),
+        "evidence": {
+            name: np.round(values, 6).tolist()
+            for name, values in certificate.evidence.items()
+        },
+    }
+
+
+def _bound(bound: Bound) -> dict[str, float]:
+    return {
+        "gain": float(bound.gain),
+        "margin": float(bound.margin),
+        "confidence": bound.confidence,
+    }
+
+
+# ---- Good pools and their poisoned twins, offered to both rules of commitment.
+#
+# A pool is offered alone, with nothing committed.  Twins share their rows; only labels
+# differ, so what a rule thinks of them can be compared pair by pair.
+
+
+POOL_ROWS = 250
+"""Rows of a pool in each lineage, which is also how many are delivered."""
+
+CLEAN = "clean"
+NOISE = "noise"
+SHUFFLED = {"30 % shuffled": 0.3, "50 % shuffled": 0.5, "100 % shuffled": 1.0}
+"""Pools by the share of their rows whose labels are shuffled."""
+
+OFFERED_TO = {"crossfit": RUNS["default"], "paper": RUNS["paper"]}
+"""The preset whose commitment is asked, by protocol."""
+
+
+def poison_records(ground: Ground, truth: Truth) -> list[Record]:
+    """Offer every pool to every rule; one record for each."""
+    return [
+        {"pool": name, **record}
+        for protocol in OFFERED_TO
+        for name, record in _offered(ground, protocol, truth)
+    ]
+
+
+def clean_pool(
+    stack: BackboneStack, real: Table, lineages: Lineages, rng: np.random.Generator
+) -> Table:
+    """Draw whole rows from every member, targets as frequent as in what it saw."""
+    targets = [
+        real.condition[rng.choice(lineages.seen(member), size=POOL_ROWS)]
+        for member in lineages.members
+    ]
+    return concat(stack.sample(targets, rng))
+
+
+def shuffled(pool: Table, share: float, rng: np.random.Generator) -> Table:
+    """Permute the targets of a share of the rows, within each lineage."""
+    source = np.arange(len(pool))
+    for member in np.unique(pool.unseen_fold):
+        rows = rng.permutation(np.flatnonzero(pool.unseen_fold == member))
+        chosen = rows[: round(share * len(rows))]
+        source[chosen] = rng.permutation(chosen)
+    if pool.schema.target is not None and pool.schema.target.task == "regression":
+        return pool.with_target(pool.target_values[source])
+    return replace(pool, target=pool.target[source])
+
+
+def noise_pool(real: Table, lineages: Lineages, rng: np.random.Generator) -> Table:
+    """Draw every column and the target by itself, from what each lineage has seen."""
+    parts = []
+    for member in lineages.members:
+        seen = real.take(lineages.seen(member))
+        rows = independent_columns(seen, POOL_ROWS, rng)
+        parts.append(rows.with_origin(unseen_fold=member))
+    return concat(parts)
+
+
+def _pools(
+    ground: Ground, lineages: Lineages, protocol: str
+) -> Iterator[tuple[str, Table]]:
+    cell, real = ground.cell, ground.real
+    stack = ground.members(lineages)
+    clean = clean_pool(stack, real, lineages, cell.stream(f"clean {protocol}"))
+    yield CLEAN, clean
+    for name, share in SHUFFLED.items():
+        yield name, shuffled(clean, share, cell.stream(f"{name} {protocol}"))
+    yield NOISE, noise_pool(real, lineages, cell.stream(f"noise {protocol}"))
+
+
+def _offered(
+    ground: Ground, protocol: str, truth: Truth
+) -> Iterator[tuple[str, Record]]:
+    request = ground.request(OFFERED_TO[protocol])
+    lineages, real = lineages_of(request), ground.real
+    scene = make_scene(request, lineages, ground.members(lineages), Stopwatch())
+    standing, baseline = Standing(), _unasked(real)
+    if not lineages.crossfit:
+        baseline = scene.stages.utility.baseline(real.empty())
+    for name, pool in _pools(ground, lineages, protocol):
+        trial = Trial(0, lineages, real.empty(), pool, baseline, standing, 0)
+        certificate, after = scene.stages.commitment.check(trial)
+        # Whatever was decided, the next pool also comes first; what real rows alone
+        # score is known now.
+        standing = Standing(after.real, after.real)
+        yield name, checked(trial, certificate, truth)
+
+
+def _unasked(real: Table) -> Baseline:
+    """Return a baseline for a rule that does not look at it."""
+    nothing = np.zeros(len(real))
+    return Baseline((), (), (), nothing, nothing)

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from records import ROOT, stamp
+from pages import FOLDER, read_notes, write_page
+from records import stamp
 from sklearn import datasets
 
 from tabtap.compare.printing import as_markdown
-from tabtap.compare.runner import Cluster, attempt, run_cells
+from tabtap.compare.runner import Cluster, run_cells
 from tabtap.compare.store import Cell, Record, Store, Terms
-from tabtap.rivals import method_named
-from tabtap.stopwatch import Stopwatch
-from tabtap.study.protocol import repetition
+from tabtap.study.cell import run_cell
 from tabtap.study.tables import tables_named
 from tabtap.table import Table, read_frame
 
@@ -32,7 +30,7 @@ TABLES = {
     "diabetes": datasets.load_diabetes,
 }
 METHODS = ("Real", "Copies", "SMOTE", "One shot", "TAP")
-PAGE = ROOT / "docs" / "results" / "unseen.md"
+PAGE = FOLDER / "unseen.md"
 NOTES = PAGE.with_name("unseen_notes.md")
 HEAD = """# Tables on which nothing was chosen
 
@@ -48,19 +46,9 @@ def load(name: str) -> Table:
     return read_frame(frame, "target", task=task)
 
 
-def work(cell: Cell) -> dict[str, Any]:
+def work(cell: Cell) -> Record:
     """Do one cell: split, make rows, score."""
-    part = repetition(load(cell.dataset), cell.n_real, cell.split, seed=cell.terms.seed)
-    part = part.renumbered()
-    watch = Stopwatch()
-    rows, failure = attempt(method_named(cell.method), part.real, cell, watch)
-    return {
-        "cell": cell.written(),
-        "scores": part.score(rows),
-        "n_rows": 0 if rows is None else len(rows),
-        "failure": failure,
-        "costs": {"cpu_seconds": watch.cpu_seconds, "peak_bytes": {}},
-    }
+    return run_cell(cell, load(cell.dataset))
 
 
 def cells(splits: int, seed: int) -> list[Cell]:
@@ -85,8 +73,8 @@ def page(records: list[Record], command: str) -> str:
     parts = [HEAD]
     for title, name in (("Gains", "gains"), ("Cells won", "wins"), ("Scores", "main")):
         parts += [f"## {title}", *map(as_markdown, tables_named(name, records))]
-    if NOTES.is_file():
-        parts.append(NOTES.read_text(encoding="utf-8").strip())
+    if notes := read_notes(NOTES):
+        parts.append(notes)
     about = stamp()
     parts.append(
         f"- command: `{command}`\n- commit {about['commit']}, {about['machine']}"
@@ -107,8 +95,7 @@ def main(arguments: list[str] | None = None) -> None:
     wanted = cells(given.splits, given.seed)
     run_cells(wanted, work, store, cluster=Cluster(jobs=given.jobs))
     command = f"python benchmarks/unseen.py --splits {given.splits} --seed {given.seed}"
-    given.page.write_text(page(list(store.records()), command), encoding="utf-8")
-    print(f"Written: {given.page}")
+    write_page(given.page, page(list(store.records()), command))
 
 
 if __name__ == "__main__":

@@ -14,26 +14,31 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import islice
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from paper_tables import load_table
-from records import append_records, read_records, stamp
-from settings import add_config_option, config_overrides
-from summary import column_name, summarise
+from cells import (
+    CONTROLS,
+    Cell,
+    Settings,
+    add_cell_options,
+    add_config_option,
+    column_name,
+    config_overrides,
+    scored,
+)
+from pages import markdown_table, mean_and_error, with_error
+from records import Record, Records, hand_out, keep_all, read_records, stamp
 from threadpoolctl import threadpool_limits
 
-from tabtap.compare.predictors import mean_score
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import Backbone, fit_backbone
 from tabtap.rivals.ladder import draw_one_shot
-from tabtap.rivals.simple import copies, jitter, smote
-from tabtap.rng import stream
-from tabtap.study.protocol import Repetition, repetitions
+from tabtap.rivals.simple import copies
+from tabtap.study.cell import load_table
 from tabtap.study.sources import SOURCES
 from tabtap.table import Table
 
@@ -43,24 +48,11 @@ N_ADDED = 500
 REDRAWN_SHARE = 0.5
 """Chance of each cell to be regenerated in "half redrawn"."""
 
-Settings = Mapping[str, Any]
-Record = dict[str, Any]
-Made = dict[str, tuple[Table | None, dict[str, float]]]
-"""Rows by method, with the CPU seconds they took."""
+RIVALS = ("copies", "jitter", "smote")
+"""What gains are told over, beside real rows alone."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One repetition: what all methods of a comparison share."""
-
-    table: str
-    n_real: int
-    split: int
-    seed: int
-
-    def stream(self, purpose: str) -> np.random.Generator:
-        """Return the random stream of this cell for one purpose."""
-        return stream(self.seed, purpose, self.table, self.n_real, self.split)
+Place = tuple[str, int, int]
+"""Table, split and seed of a measurement."""
 
 
 def half_redrawn(
@@ -72,12 +64,6 @@ def half_redrawn(
     return backbone.inpaint(anchors, regenerate, rng)
 
 
-CONTROLS: Mapping[str, Callable[[Table, int, np.random.Generator], Table | None]] = {
-    "real": lambda _real, _n, _rng: None,
-    "copies": copies,
-    "jitter": jitter,
-    "smote": smote,
-}
 GENERATED: Mapping[
     str, Callable[[Backbone, Table, int, np.random.Generator], Table]
 ] = {"all redrawn": draw_one_shot, "half redrawn": half_redrawn}
@@ -105,14 +91,11 @@ def measure(
     list of dict
         One record per method; seconds are CPU seconds.
     """
-    every = repetitions(table, cell.n_real, cell.split + 1, seed=cell.seed)
-    repetition = next(islice(every, cell.split, None))
+    repetition = cell.repetition(table)
     with threadpool_limits(1):
-        made = _control_rows(cell, repetition.real, methods)
-        made |= _generated_rows(cell, repetition.real, methods, settings)
         return [
-            _heading(cell, method, settings) | _scored(repetition, *made[method])
-            for method in methods
+            _heading(cell, method, settings) | scored(repetition, rows, seconds)
+            for method, rows, seconds in _made(cell, repetition.real, methods, settings)
         ]
 
 
@@ -120,7 +103,7 @@ def pending(
     cells: Sequence[Cell],
     methods: Sequence[str],
     settings: Settings,
-    known: Sequence[Record],
+    known: Records,
 ) -> Iterator[tuple[Cell, list[str]]]:
     """Yield each cell with the methods that no record has yet."""
     done = {_identity(record) for record in known}
@@ -134,7 +117,7 @@ def pending(
             yield cell, left
 
 
-def _identity(record: Record) -> tuple[object, ...]:
+def _identity(record: Mapping[str, Any]) -> tuple[object, ...]:
     names = ("table", "n_real", "split", "seed")
     return (*(record[name] for name in names), column_name(record))
 
@@ -145,52 +128,128 @@ def _heading(cell: Cell, method: str, settings: Settings) -> Record:
     return {**asdict(cell), "method": method, "config": config}
 
 
-def _control_rows(cell: Cell, real: Table, methods: Sequence[str]) -> Made:
-    made: Made = {}
-    for method in methods:
-        if method in CONTROLS:
-            started = time.process_time()
-            rows = CONTROLS[method](real, N_ADDED, cell.stream(method))
-            made[method] = rows, {"draw": time.process_time() - started}
-    return made
-
-
-def _generated_rows(
+def _made(
     cell: Cell, real: Table, methods: Sequence[str], settings: Settings
-) -> Made:
-    chosen = [method for method in methods if method in GENERATED]
-    if not chosen:
-        return {}
-    started = time.process_time()
-    config = DiffusionConfig(**settings)
-    backbone = fit_backbone(real, rng=cell.stream("backbone"), config=config)
-    fit = time.process_time() - started
-    made: Made = {}
-    for method in chosen:
+) -> Iterator[tuple[str, Table | None, dict[str, float]]]:
+    """Yield each method with its rows and the CPU seconds they took, by stage."""
+    draws, fit = dict(CONTROLS), 0.0
+    if not GENERATED.keys().isdisjoint(methods):
         started = time.process_time()
-        rows = GENERATED[method](backbone, real, N_ADDED, cell.stream(method))
-        made[method] = rows, {"fit": fit, "draw": time.process_time() - started}
-    return made
+        config = DiffusionConfig(**settings)
+        backbone = fit_backbone(real, rng=cell.stream("backbone"), config=config)
+        fit = time.process_time() - started
+        draws |= {name: partial(draw, backbone) for name, draw in GENERATED.items()}
+    for method in methods:
+        started = time.process_time()
+        rows = draws[method](real, N_ADDED, cell.stream(method))
+        seconds = {"fit": fit} if method in GENERATED else {}
+        yield method, rows, seconds | {"draw": time.process_time() - started}
 
 
-def _scored(
-    repetition: Repetition, rows: Table | None, seconds: Mapping[str, float]
-) -> Record:
-    started = time.process_time()
-    scores = repetition.score(rows)
-    spent = {**seconds, "score": time.process_time() - started}
-    target = repetition.real.schema.target
-    metric = "rmse" if target and target.task == "regression" else "accuracy"
+# ---- What was measured, in a few tables: means by method, and differences with errors.
+#
+# Differences are paired: both methods on the same table, n_real, split and seed.  Their
+# standard error is over those cells.
+
+
+def summarise(records: Records) -> str:
+    """Return, for each n_real, scores by method and gains over the rivals."""
+    sizes = sorted({record["n_real"] for record in records})
+    parts = []
+    for n_real in sizes:
+        chosen = [record for record in records if record["n_real"] == n_real]
+        parts += [f"n_real = {n_real}", score_table(chosen), gain_table(chosen)]
+    return "\n\n".join(parts)
+
+
+def score_table(records: Records) -> str:
+    """Return mean accuracies in per cent, and RMSEs, by table and method.
+
+    The last line averages over classification tables; a method that lacks one of
+    them has no average.
+    """
+    columns = _columns(records)
+    found = {record["table"]: record["metric"] for record in records}
+    metric = {table: found[table] for table in [*SOURCES, *found] if table in found}
+    means = {
+        table: [_mean_of(records, table, column) for column in columns]
+        for table in metric
+    }
+    rows = [
+        [_title(table, metric[table]), *(_score(x, metric[table]) for x in line)]
+        for table, line in means.items()
+    ]
+    accuracies = [means[name] for name in metric if metric[name] == "accuracy"]
+    if accuracies:
+        average = np.mean(accuracies, axis=0)
+        rows.append(["mean of accuracies", *(_score(x, "accuracy") for x in average)])
+    return markdown_table(["", *columns], rows)
+
+
+def gain_table(records: Records) -> str:
+    """Return paired gains over each rival, in points and in per cent of its RMSE."""
+    header = ["gain of", "in", *(f"over {rival}" for rival in RIVALS), "cells"]
+    rows = []
+    for metric, unit in (("accuracy", "points"), ("rmse", "% of RMSE")):
+        chosen = [record for record in records if record["metric"] == metric]
+        columns = [name for name in _columns(chosen) if name not in CONTROLS]
+        for name in columns:
+            gains = [paired_gains(chosen, name, rival, metric) for rival in RIVALS]
+            n_cells = max(map(len, gains))
+            rows.append([name, unit, *map(with_error, gains), str(n_cells)])
+    return markdown_table(header, rows)
+
+
+def paired_gains(records: Records, name: str, rival: str, metric: str) -> list[float]:
+    """Return how much better one column is than another in each cell they share.
+
+    Parameters
+    ----------
+    records : sequence of mappings
+        Measurements of one n_real.
+    name, rival : str
+        Columns: a method, or a method with its settings.
+    metric : {"accuracy", "rmse"}
+        Accuracy differences are in points, those of RMSE in per cent of the rival's;
+        positive is better in both.
+    """
+    ours, theirs = _by_place(records, name), _by_place(records, rival)
+    shared = sorted(set(ours) & set(theirs))
+    if metric == "accuracy":
+        return [100 * (ours[place] - theirs[place]) for place in shared]
+    return [100 * (1 - ours[place] / theirs[place]) for place in shared]
+
+
+def _columns(records: Records) -> list[str]:
+    found = dict.fromkeys(map(column_name, records))
+    return [name for name in dict.fromkeys((*CONTROLS, *found)) if name in found]
+
+
+def _by_place(records: Records, name: str) -> dict[Place, float]:
     return {
-        "metric": metric,
-        "mean": mean_score(scores, metric),
-        "scores": scores,
-        "seconds": {name: round(value, 3) for name, value in spent.items()},
+        (record["table"], record["split"], record["seed"]): record["mean"]
+        for record in records
+        if column_name(record) == name
     }
 
 
+def _mean_of(records: Records, table: str, name: str) -> float:
+    chosen = [record for record in records if record["table"] == table]
+    return mean_and_error(list(_by_place(chosen, name).values()))[0]
+
+
+def _title(table: str, metric: str) -> str:
+    return f"{table} (RMSE)" if metric == "rmse" else table
+
+
+def _score(value: float, metric: str) -> str:
+    if np.isnan(value):
+        return "-"
+    return f"{value:.3f}" if metric == "rmse" else f"{100 * value:.1f}"
+
+
 def _measure_named(cell: Cell, methods: list[str], settings: Settings) -> list[Record]:
-    return measure(cell, load_table(cell.table), methods, settings)
+    return measure(cell, load_table(cell.table)[0], methods, settings)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -204,11 +263,9 @@ def _run(options: argparse.Namespace) -> None:
     known = read_records(options.out)
     work = list(pending(cells, options.methods, settings, known))
     print(f"{len(work)} of {len(cells)} cells to measure", flush=True)
-    mark = stamp()
-    parallel = Parallel(n_jobs=options.jobs, return_as="generator_unordered")
-    jobs = (delayed(_measure_named)(cell, left, settings) for cell, left in work)
-    for number, records in enumerate(parallel(jobs), start=1):
-        append_records(options.out, [record | mark for record in records])
+    tasks = [(cell, left, settings) for cell, left in work]
+    found = hand_out(_measure_named, tasks, jobs=options.jobs)
+    for number, records in enumerate(keep_all(found, options.out, stamp()), start=1):
         first = records[0]
         place = f"{first['table']} n={first['n_real']} split {first['split']}"
         print(f"{number}/{len(work)} {place}", flush=True)
@@ -216,13 +273,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    names = tuple(SOURCES)
-    parser.add_argument("--tables", nargs="+", default=names, choices=names)
-    parser.add_argument("--n-real", nargs="+", type=int, default=(20, 50))
-    parser.add_argument("--splits", type=int, default=3, help="splits of each table")
-    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
-    parser.add_argument("--seed", type=int, default=0, help="chooses the splits")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    add_cell_options(parser, (20, 50), "methods", METHODS)
     parser.add_argument("--out", type=Path, default=Path("usefulness.jsonl"))
     parser.add_argument("--summary", type=Path, help="print what a file holds")
     add_config_option(parser)

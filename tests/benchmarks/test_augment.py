@@ -11,7 +11,7 @@ def penguins(birds, monkeypatch):
     frame = load_penguins()
     source = SourceTable("penguins", frame, "species", "classification", ())
     monkeypatch.setattr(augment, "load_source", lambda _: source)
-    monkeypatch.setattr(augment, "load_table", lambda _: birds)
+    monkeypatch.setattr(augment, "load_table", lambda _: (birds, None))
     return frame
 
 

@@ -1,9 +1,8 @@
 import json
 
 import backbone
-import memory
 import pytest
-from backbone import LIMITS, least_seconds, measure, scaled, speed_table
+from backbone import LIMITS, least_seconds, made_up_table, measure, scaled, speed_table
 
 from tabtap.config import DiffusionConfig
 
@@ -26,7 +25,7 @@ def test_the_least_of_all_repeats_counts(monkeypatch):
 
 
 def test_every_task_is_timed():
-    table = memory.made_up_table(16, n_numbers=2, n_categories=1, n_classes=2)
+    table = made_up_table(16, n_numbers=2, n_categories=1, n_classes=2)
 
     seconds = measure(table, DiffusionConfig(n_steps=3, width=8), repeats=1)
 
@@ -56,9 +55,9 @@ def test_memory_that_cannot_be_known_is_said_to_be_unknown(record):
     assert "not measured" in speed_table(record).splitlines()[-1]
 
 
-def test_the_memory_script_prints_what_it_took(capsys):
-    memory.main(["--rows", "60", "--quick"])
+def test_the_process_for_memory_prints_what_it_took(capsys):
+    backbone.main(["--memory-alone", "--rows", "60", "--quick"])
 
     found = json.loads(capsys.readouterr().out)
-    assert found["n_steps"] == memory.QUICK_STEPS
+    assert found["n_steps"] == backbone.MEMORY_QUICK_STEPS
     assert found["peak_gb"] is None or 0.01 < found["peak_gb"] < 100

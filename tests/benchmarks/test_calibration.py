@@ -1,13 +1,27 @@
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from calibration import (
+    Count,
+    Panel,
+    Point,
     clustered_share,
+    committed,
+    confidence_table,
     coverage,
     decided_at,
     decisions,
+    harmful_committed,
+    least_safe_confidence,
+    limits_of,
+    lower_bound,
+    preferred,
     promise,
+    ranked_above,
+    scatter_svg,
+    total,
 )
 
 from tabtap.config import CommitConfig
@@ -172,3 +186,138 @@ def test_a_replayed_decision_is_the_rules_own(birds, make_check, seed, first):
     check = make_check(look=2, first=first, over_incumbent=step, evidence=evidence)
 
     assert decided_at(check, 0.8) == certificate.committed
+
+
+def table_lines(checks):
+    return confidence_table(checks).splitlines()[2:]
+
+
+def test_a_confidence_is_safe_when_it_and_all_above_keep_harm_rare(make_check):
+    bad = {"score": -0.1, "loss": -0.1}
+    harmful = {"truth": {"over_real": bad, "over_incumbent": bad}}
+    nothing = {"real": [0, 0], "before": [0, 0]}
+    checks = [
+        # Differences of 0.1 and 0.3: twice their error above 0.
+        make_check(**harmful, evidence=nothing | {"after": [0.1, 0.3]}),
+        make_check(evidence=nothing | {"after": [0.2, 0.21]}),  # sure, and it helps
+    ]
+
+    safe = least_safe_confidence(checks)
+
+    assert safe == 0.8  # at 0.7, half of 0.3 is left: t(1) at 0.85 is 1.96, under 2
+    shares = [line.split("|")[4].strip() for line in table_lines(checks)]
+    assert shares == ["50", "50", "50", "0", "0", "0", "0", "-"]
+
+
+def test_where_nothing_is_committed_no_confidence_is_shown_to_be_safe(make_check):
+    nothing = {"real": [0, 0], "before": [0, 0], "after": [0.2, -0.2]}
+
+    found = least_safe_confidence([make_check(evidence=nothing)])
+
+    assert found is None
+
+
+@pytest.fixture
+def make_offer():
+    """Build a record of a pool that was offered."""
+
+    def make(pool, gain=0.1, *, truth=0.1, let_in=True, split=0, protocol="crossfit"):
+        bound = {"gain": gain, "margin": 0.05, "confidence": 0.9}
+        crossfit = protocol == "crossfit"
+        score = {"score": truth, "loss": 0.0}
+        return {
+            **{"table": "credit-g", "n_real": 50, "split": split, "seed": 0},
+            **{"pool": pool, "protocol": protocol, "committed": let_in},
+            "over_real": bound if crossfit else None,
+            "over_incumbent": bound | {"gain": gain if not crossfit else 9.0},
+            "truth": {"over_real": score, "over_incumbent": score},
+        }
+
+    return make
+
+
+@pytest.mark.parametrize("protocol", ["crossfit", "paper"])
+def test_a_pool_is_worth_what_its_rule_can_promise(make_offer, protocol):
+    assert lower_bound(make_offer("clean", 0.3, protocol=protocol)) == pytest.approx(
+        0.25
+    )
+
+
+def test_harmful_pools_are_those_that_truly_lose(make_offer):
+    offers = [
+        make_offer("noise", truth=-0.1, let_in=True),
+        make_offer("noise", truth=-0.1, let_in=False, split=1),
+        make_offer("noise", truth=0.1, let_in=True, split=2),
+    ]
+
+    assert harmful_committed(offers) == (1, 2)
+    assert committed(offers) == (2, 3)
+    assert str(harmful_committed(offers)) == "1 of 2 (50 %)"
+    assert str(committed([])) == "0 of 0"
+
+
+def test_a_poisoned_pool_is_compared_with_the_twin_of_its_own_cell(make_offer):
+    offers = [
+        make_offer("clean", 0.3, split=0),
+        make_offer("noise", 0.2, split=0),
+        make_offer("clean", 0.1, split=1),
+        make_offer("noise", 0.2, split=1),
+        make_offer("noise", 0.9, split=2),  # no twin
+    ]
+
+    assert ranked_above(offers, "noise") == (1, 2)
+
+
+def test_a_pool_is_preferred_only_if_it_is_let_in(make_offer):
+    offers = [
+        make_offer("clean", 0.1, split=0),
+        make_offer("noise", 0.2, let_in=False, split=0),
+        make_offer("clean", 0.1, split=1),
+        make_offer("noise", 0.2, let_in=True, split=1),
+        make_offer("clean", 0.3, split=2),
+        make_offer("noise", 0.2, let_in=True, split=2),
+    ]
+
+    assert preferred(offers, "noise") == (1, 3)
+    assert ranked_above(offers, "noise") == (2, 3)
+    assert total([Count(1, 2), Count(2, 5)]) == (3, 7)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_the_picture_is_svg_with_a_dot_for_each_estimate():
+    points = [
+        Point(0.1, 0.2, 0.05, committed=True),
+        Point(0.0, -0.1, -0.3, committed=False),
+        Point(0.0, float("nan"), float("nan"), committed=False),
+    ]
+
+    root = ElementTree.fromstring(scatter_svg([Panel("a < b", "truth", points)] * 2))
+
+    dots = root.findall(f".//{SVG}circle")
+    assert [dot.get("fill") for dot in dots] == ["#1b7837", "#999999"] * 2
+
+
+def test_bounds_far_away_are_cut_at_the_edge_of_the_plot():
+    points = [Point(0.1, 0.2, float("-inf"), committed=True)]
+
+    text = scatter_svg([Panel("one", "truth", points)])
+
+    assert "inf" not in text
+    assert "nan" not in text
+
+
+def test_the_axes_hold_zero_and_all_but_the_farthest_points():
+    points = [Point(1.0, 2.0, 0.0, committed=True)] * 200 + [
+        Point(1.0, 100.0, 0.0, committed=True)
+    ]
+
+    low, high = limits_of(points)
+
+    assert low < 0
+    assert 2.0 < high < 3.0
+
+
+def test_without_points_there_are_axes_still():
+    assert limits_of([]) == pytest.approx((-1.0, 1.0))

@@ -44,7 +44,7 @@ def test_the_backbone_is_measured_with_its_settings(birds):
 
 
 def test_a_run_measures_each_method_once(birds, tmp_path, monkeypatch):
-    monkeypatch.setattr(fidelity, "load_table", lambda _: birds)
+    monkeypatch.setattr(fidelity, "load_table", lambda _: (birds, None))
     options = ["--tables", "credit-g", "--seeds", "0", "--config", "n_steps=10"]
     options += ["--out", str(tmp_path / "out.jsonl")]
 

@@ -1,6 +1,7 @@
 import json
 
-from records import append_records, markdown_table, read_records, stamp
+import pytest
+from records import append_records, hand_out, keep_all, read_records, stamp
 
 
 def test_records_come_back_in_the_order_they_were_added(tmp_path):
@@ -34,12 +35,31 @@ def test_the_stamp_can_be_written_and_says_when_where_and_with_what():
     assert "torch" in found["machine"]
 
 
-def test_a_table_lines_up():
-    text = markdown_table(["name", "x"], [["a", "1.0"], ["longer", "10.0"]])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_work_is_done_for_every_task(jobs):
+    found = hand_out(divmod, [(7, 2), (9, 4)], jobs=jobs)
 
-    assert text.splitlines() == [
-        "| name   |    x |",
-        "| ------ | ---: |",
-        "| a      |  1.0 |",
-        "| longer | 10.0 |",
-    ]
+    assert sorted(found) == [(2, 1), (3, 1)]
+
+
+def test_a_single_job_is_done_as_it_is_asked_for():
+    begun = []
+
+    first = next(hand_out(lambda task: begun.append(task) or task, [(1,), (2,)]))
+
+    assert (first, begun) == (1, [1])
+
+
+def test_what_is_known_is_marked_and_written_before_the_next_is_measured(tmp_path):
+    file = tmp_path / "records.jsonl"
+
+    found = keep_all(([{"a": number}] for number in range(3)), file, {"commit": "abc"})
+    first = next(found)
+
+    assert first == read_records(file) == [{"a": 0, "commit": "abc"}]
+    assert len([*found]) == 2
+    assert [record["a"] for record in read_records(file)] == [0, 1, 2]
+
+
+def test_without_a_file_records_are_passed_on_only():
+    assert list(keep_all([[{"a": 1}]], None, {"b": "c"})) == [[{"a": 1, "b": "c"}]]

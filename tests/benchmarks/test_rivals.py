@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import records
 import rivals
 from rivals import PACKAGE, divide, draw, gap_table, measure, page, rivals_table
 
@@ -26,12 +27,13 @@ def parrot(monkeypatch):
     """Stand in for the package: give back the very rows it was given."""
 
     def run(command, **_):
-        given, made = command[2:4]
+        given, made = command[3:5]
         with np.load(given) as file:
             np.savez(made, **file)
         return subprocess.CompletedProcess(command, 0, stdout="noise\n1.5\n", stderr="")
 
     monkeypatch.setattr(rivals.subprocess, "run", run)
+    monkeypatch.setattr(records, "stamp", lambda: {"commit": "abc"})  # asks git
 
 
 def test_few_rows_are_divided_in_halves_that_share_none(birds):
@@ -79,7 +81,7 @@ def test_errors_are_those_of_rows_that_were_not_trained_on(birds):
 def test_a_run_measures_each_cell_once_and_writes_the_page(
     birds, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(rivals, "load_table", lambda _: birds)
+    monkeypatch.setattr(rivals, "load_table", lambda _: (birds, None))
     options = ["--tables", "credit-g", "--seeds", "0", "--package-python", "python"]
     options += ["--out", str(tmp_path / "out.jsonl"), "--page", str(tmp_path / "p.md")]
 

@@ -1,13 +1,11 @@
 import json
 
-import numpy as np
 import pytest
 import study
+from cells import Cell
 from records import append_records, read_records
-from runs import RUNS
 from study import METHODS, file_of, finished, measure_cell, parts_of, pending
-from study_cell import prepare, repetition_of
-from usefulness import Cell
+from study_cell import RUNS
 
 from tabtap.config import AugmentConfig, CommitConfig, PolicyConfig, Preset
 
@@ -29,32 +27,6 @@ def cell():
 
 def record(part, number, *, last, value=0):
     return {"part": part, "number": number, "last": last, "value": value}
-
-
-def test_real_rows_are_numbered_as_a_users_are(birds, cell):
-    found = repetition_of(cell, birds)
-
-    assert found.real.origin.tolist() == list(range(50))
-
-
-def test_each_fold_has_a_backbone_that_never_saw_it_and_one_saw_all(birds, cell):
-    repetition = repetition_of(cell, birds)
-
-    ground = prepare(cell, repetition, QUICK)
-
-    assert ground.stack.unseen_folds == (0, 1, 2, 3, 4, -1)
-    assert len(ground.stack) == 6
-
-
-def test_backbones_of_a_stopped_run_are_brought_back(birds, cell, tmp_path):
-    repetition = repetition_of(cell, birds)
-    file = tmp_path / "new" / "cell.safetensors"
-
-    first = prepare(cell, repetition, QUICK, file)
-    second = prepare(cell, repetition, QUICK | {"n_steps": 6}, file)
-
-    assert np.array_equal(first.stack.weights, second.stack.weights)
-    assert second.fit_seconds == first.fit_seconds
 
 
 def test_a_part_is_done_when_its_last_record_is_there():
@@ -97,9 +69,8 @@ def test_a_cell_is_measured_part_by_part(birds, cell, monkeypatch):
     monkeypatch.setattr(study, "BUDGET", 30)
     monkeypatch.setattr(study, "RUNS", {"default": BRIEF})
     parts = ["real", "one shot", "random inpainting", "default"]
-    kept = []
 
-    measure_cell(cell, birds, parts, QUICK, kept.append)
+    kept = list(measure_cell(cell, birds, parts, QUICK))
 
     records = json.loads(json.dumps([r for part in kept for r in part]))
     assert [part[-1]["part"] for part in kept] == parts
@@ -115,7 +86,7 @@ def test_a_cell_is_measured_part_by_part(birds, cell, monkeypatch):
 def test_a_second_run_goes_on_where_the_first_was_stopped(
     birds, cell, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(study, "load_table", lambda _: birds)
+    monkeypatch.setattr(study, "load_table", lambda _: (birds, None))
     monkeypatch.setattr(study, "BUDGET", 12)
     options = [*("--tables", "credit-g", "--n-real", "50", "--splits", "1")]
     options += ["--out", str(tmp_path), "--parts", "real"]

@@ -3,6 +3,7 @@ import unseen
 from unseen import METHODS, TABLES, cells, load, page, work
 
 from tabtap.compare.store import Cell
+from tabtap.study import cell as study_cell
 
 
 def test_every_method_meets_every_table_at_both_sizes():
@@ -22,11 +23,13 @@ def test_a_cell_is_scored_on_rows_that_were_not_given(monkeypatch):
     seen = {}
 
     class Spy:
+        name = "Copies"
+
         def make(self, train, n, _rng, _watch):
             seen["rows"] = train
             return train.take(np.zeros(n, dtype=int))
 
-    monkeypatch.setattr(unseen, "method_named", lambda _: Spy())
+    monkeypatch.setattr(study_cell, "method_named", lambda _: Spy())
 
     record = work(Cell(dataset="iris", n_real=20, split=0, method="Copies"))
 

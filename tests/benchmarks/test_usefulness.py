@@ -3,11 +3,20 @@ import json
 import numpy as np
 import pytest
 import usefulness
-from usefulness import METHODS, Cell, half_redrawn, measure, pending
+from cells import Cell
+from usefulness import (
+    METHODS,
+    gain_table,
+    half_redrawn,
+    measure,
+    paired_gains,
+    pending,
+    score_table,
+    summarise,
+)
 
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion import fit_backbone
-from tabtap.rng import stream
 
 QUICK = {"n_steps": 10, "width": 16}
 
@@ -67,13 +76,6 @@ def test_regression_is_scored_by_its_rmse(sums, cell):
     assert record["mean"] == pytest.approx(np.mean(errors))
 
 
-def test_a_cell_has_a_stream_for_each_purpose_of_its_own(cell):
-    same = stream(0, "jitter", "birds", 20, 1).random()
-
-    assert cell.stream("jitter").random() == same
-    assert cell.stream("smote").random() != same
-
-
 def test_only_what_no_record_has_is_left_to_measure(make_record):
     cells = [
         Cell(table="credit-g", n_real=20, split=split, seed=0) for split in range(2)
@@ -95,7 +97,7 @@ def test_only_what_no_record_has_is_left_to_measure(make_record):
 def test_a_second_run_adds_what_is_new_and_nothing_else(
     birds, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(usefulness, "load_table", lambda _: birds)
+    monkeypatch.setattr(usefulness, "load_table", lambda _: (birds, None))
     file = tmp_path / "out.jsonl"
     options = [*("--tables", "credit-g", "--n-real", "20", "--out", str(file))]
     options += ["--methods", "real", "--splits"]
@@ -110,3 +112,74 @@ def test_a_second_run_adds_what_is_new_and_nothing_else(
     assert second.startswith(first)
     assert second.count("\n") == 2
     assert capsys.readouterr().out.count("n_real = 20") == 3
+
+
+def cells_of(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_gains_pair_equal_splits_and_leave_out_what_has_no_partner(make_record):
+    records = [
+        make_record("all redrawn", 0.6, split=0),
+        make_record("all redrawn", 0.9, split=1),
+        make_record("jitter", 0.7, split=1),
+        make_record("jitter", 0.5, split=2),
+        make_record("jitter", 0.1, split=0, seed=1),
+    ]
+
+    gains = paired_gains(records, "all redrawn", "jitter", "accuracy")
+
+    assert gains == pytest.approx([20.0])
+
+
+def test_a_smaller_rmse_is_a_gain(make_record):
+    records = [
+        make_record("all redrawn", 0.8, metric="rmse"),
+        make_record("jitter", 1.0, metric="rmse"),
+    ]
+
+    assert paired_gains(records, "all redrawn", "jitter", "rmse") == pytest.approx([20])
+
+
+def test_scores_are_averaged_over_splits_then_over_classification_tables(make_record):
+    records = [
+        make_record("jitter", 0.4, table="credit-g"),
+        make_record("real", 0.2, table="credit-g", split=0),
+        make_record("real", 0.4, table="credit-g", split=1),
+        make_record("real", 0.5, table="MiceProtein"),
+        make_record("real", 1.25, table="insurance", metric="rmse"),
+    ]
+
+    header, _, *lines = score_table(records).splitlines()
+
+    assert cells_of(header) == ["", "real", "jitter"]
+    assert [cells_of(line) for line in lines] == [
+        ["MiceProtein", "50.0", "-"],
+        ["credit-g", "30.0", "40.0"],
+        ["insurance (RMSE)", "1.250", "-"],
+        ["mean of accuracies", "40.0", "-"],
+    ]
+
+
+def test_gains_over_each_rival_carry_their_error_and_number_of_cells(make_record):
+    records = [
+        make_record("all redrawn", 0.6, split=0),
+        make_record("all redrawn", 0.8, split=1),
+        make_record("jitter", 0.5, split=0),
+        make_record("jitter", 0.5, split=1),
+        make_record("smote", 0.7, split=0),
+    ]
+
+    line = gain_table(records).splitlines()[-1]
+
+    assert cells_of(line) == [
+        *("all redrawn", "points", "-", "+20.0 ± 10.0", "-10.0", "2"),
+    ]
+
+
+def test_the_summary_has_a_part_for_each_number_of_real_rows(make_record):
+    records = [make_record("real", 0.5, n_real=50), make_record("real", 0.4, n_real=20)]
+
+    text = summarise(records)
+
+    assert text.index("n_real = 20") < text.index("n_real = 50")

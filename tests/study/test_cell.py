@@ -18,7 +18,7 @@ def penguins(monkeypatch):
     frame = load_penguins().dropna()
     birds = read_frame(frame, target="species")
     groups = np.arange(len(birds)) // 4
-    monkeypatch.setattr(work, "_table", lambda _: (birds, groups))
+    monkeypatch.setattr(work, "load_table", lambda _: (birds, groups))
 
 
 def cell(method="SMOTE", **more):
@@ -107,8 +107,8 @@ def test_the_literal_variant_takes_validation_rows_out_of_the_real_ones():
 def test_the_grouped_variant_needs_groups(monkeypatch):
     terms = Terms(budget=0, variant="grouped", predictors=("KNN",))
     grouped = work.run_cell(cell("Real", terms=terms))
-    birds, _ = work._table("credit-g")
-    monkeypatch.setattr(work, "_table", lambda _: (birds, None))
+    birds, _ = work.load_table("credit-g")
+    monkeypatch.setattr(work, "load_table", lambda _: (birds, None))
 
     assert grouped["n_train"] == 20
     with pytest.raises(UserInputError, match="needs to know which rows belong"):

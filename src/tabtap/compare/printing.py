@@ -22,6 +22,8 @@ class TextTable:
     """Cells as text, with what is to be said about them."""
 
     title: str
+    """May be empty; then a page shows the cells alone."""
+
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
@@ -49,7 +51,8 @@ def as_markdown(table: TextTable) -> str:
     lines = [_aligned(table, line, widths, " | ") for line in _lines(table)]
     shown = [f"| {line} |" for line in [lines[0], " | ".join(rule), *lines[1:]]]
     notes = ["", *(f"- {note}" for note in table.notes)] if table.notes else []
-    return "\n".join([f"**{table.title}**", "", *shown, *notes])
+    title = [f"**{table.title}**", ""] if table.title else []
+    return "\n".join([*title, *shown, *notes])
 
 
 def as_csv(table: TextTable) -> str:

@@ -27,8 +27,15 @@ FORMAT = 1
 """Of a record."""
 
 
-def run_cell(cell: Cell) -> dict[str, Any]:
+def run_cell(cell: Cell, table: Table | None = None) -> dict[str, Any]:
     """Do the work of a cell and return its record.
+
+    Parameters
+    ----------
+    cell : Cell
+        What is to be done.
+    table : Table, optional
+        All rows of its dataset, where that is not one of the study's.
 
     Returns
     -------
@@ -39,7 +46,9 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     """
     watch = Stopwatch()
     reset_peak()
-    table, groups = _table(cell.dataset)
+    groups = None
+    if table is None:
+        table, groups = load_table(cell.dataset)
     part = _repetition(cell, table, groups)
     method = method_named(cell.method, **cell.settings)
     rows, failure = attempt(method, part.real, cell, watch, part.groups)
@@ -79,8 +88,11 @@ def _repetition(cell: Cell, table: Table, groups: IntArray | None) -> Repetition
 
 
 @lru_cache(maxsize=2)
-def _table(name: str) -> tuple[Table, IntArray | None]:
-    """Read one of the study's tables; a worker does many cells of the same."""
+def load_table(name: str) -> tuple[Table, IntArray | None]:
+    """Read one of the study's tables, and which of its rows belong together.
+
+    Kept for the next call: a worker does many cells of the same table.
+    """
     source = load_source(name)
     kinds: dict[Hashable, str] = dict.fromkeys(source.categorical, "category")
     table = read_frame(source.frame, source.target, task=source.task, kinds=kinds)

@@ -1,12 +1,18 @@
 from dataclasses import replace
 
 import numpy as np
-import poison
 import pytest
-from poison import SHUFFLED, clean_pool, noise_pool, poison_records, shuffled
-from study_cell import prepare, repetition_of
-from truth import Truth
-from usefulness import Cell
+import study_cell
+from cells import Cell
+from study_cell import (
+    SHUFFLED,
+    Truth,
+    clean_pool,
+    noise_pool,
+    poison_records,
+    prepare,
+    shuffled,
+)
 
 from tabtap.domain import Lineages
 
@@ -15,13 +21,17 @@ QUICK = {"n_steps": 5, "width": 16}
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    monkeypatch.setattr(poison, "N_ROWS", 20)
+    monkeypatch.setattr(study_cell, "POOL_ROWS", 20)
 
 
 @pytest.fixture(scope="module")
-def ground(birds):
-    cell = Cell(table="credit-g", n_real=50, split=0, seed=0)
-    return prepare(cell, repetition_of(cell, birds), QUICK)
+def cell():
+    return Cell(table="credit-g", n_real=50, split=0, seed=0)
+
+
+@pytest.fixture(scope="module")
+def ground(birds, cell):
+    return prepare(cell, cell.repetition(birds), QUICK)
 
 
 @pytest.fixture
@@ -76,10 +86,10 @@ def test_every_pool_is_offered_alone_to_both_rules(ground, monkeypatch):
     linear = {"classification": "holdout", "regression": "holdout"}
     presets = {
         name: replace(preset, evaluators=linear)
-        for name, preset in poison.PROTOCOLS.items()
+        for name, preset in study_cell.OFFERED_TO.items()
     }
-    monkeypatch.setattr(poison, "PROTOCOLS", presets)
-    monkeypatch.setattr(poison, "SHUFFLED", {"half": 0.5})
+    monkeypatch.setattr(study_cell, "OFFERED_TO", presets)
+    monkeypatch.setattr(study_cell, "SHUFFLED", {"half": 0.5})
 
     records = poison_records(ground, Truth(ground.repetition))
 
@@ -93,3 +103,23 @@ def test_every_pool_is_offered_alone_to_both_rules(ground, monkeypatch):
 
 def test_the_shares_of_poison_are_those_that_were_asked_for():
     assert [*SHUFFLED.values()] == [0.3, 0.5, 1.0]
+
+
+def test_each_fold_has_a_backbone_that_never_saw_it_and_one_saw_all(birds, cell):
+    repetition = cell.repetition(birds)
+
+    ground = prepare(cell, repetition, QUICK)
+
+    assert ground.stack.unseen_folds == (0, 1, 2, 3, 4, -1)
+    assert len(ground.stack) == 6
+
+
+def test_backbones_of_a_stopped_run_are_brought_back(birds, cell, tmp_path):
+    repetition = cell.repetition(birds)
+    file = tmp_path / "new" / "cell.safetensors"
+
+    first = prepare(cell, repetition, QUICK, file)
+    second = prepare(cell, repetition, QUICK | {"n_steps": 6}, file)
+
+    assert np.array_equal(first.stack.weights, second.stack.weights)
+    assert second.fit_seconds == first.fit_seconds
