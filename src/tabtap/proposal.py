@@ -55,24 +55,10 @@ class _Plan:
 class LineageProposer:
     """Draws each action's candidates from every lineage, in one batch.
 
-    Parameters
-    ----------
-    stack : InpainterStack
-        One backbone for each lineage, in the order of ``lineages.members``.
-    lineages : Lineages
-        Who has seen what.
-    config : ProposalConfig
-        Candidates per action and lineage, and how their anchors are chosen.
-    important : mapping from lineage to bool array of shape (n_features,)
-        The columns that the conservative template keeps, of each lineage.
-    carried : collection of column names, default=()
-        Identifiers that a row passes on to its descendants, such as whose row it is;
-        the others are emptied.
-
-    Raises
-    ------
-    UserInputError
-        If the backbones are not those of the lineages.
+    ``stack`` has one backbone for each lineage, in the order of ``lineages.members``;
+    ``important`` the columns that the conservative template keeps, of each lineage.
+    ``carried`` are identifiers that a row passes on to its descendants, such as whose
+    row it is; the others are emptied.
     """
 
     def __init__(
@@ -104,33 +90,16 @@ class LineageProposer:
         actions: Sequence[Action],
         rngs: Sequence[np.random.Generator],
     ) -> list[Candidates]:
-        """Draw the candidates of each action.
+        """Draw the candidates of each action, lineage after lineage.
 
-        Parameters
-        ----------
-        real : Table
-            The real rows, in the order of ``lineages.fold``.
-        committed : Table
-            Synthetic rows of all lineages that were committed.
-        hardness : array of shape (n_real,)
-            Of the real rows; NaN where it is not known.
-        actions : sequence of Action
-            What to generate.
-        rngs : sequence of numpy.random.Generator
-            One for each action.
+        There are ``candidates_per_step`` rows of each lineage, or none if it knows no
+        row of the target; ``step`` is the action's position in the list.  ``real`` is
+        in the order of ``lineages.fold``, ``committed`` is of all lineages, and
+        ``hardness`` of the real rows, NaN where it is not known.
 
-        Returns
-        -------
-        list of Candidates
-            One for each action: ``candidates_per_step`` rows of each lineage, lineage
-            after lineage; ``step`` is the action's place in the list.  A lineage that
-            knows no row of the target contributes none.
-
-        Notes
-        -----
         Equation 12, with anchors and masks drawn independently (equation 11).  What an
-        action draws does not depend on the actions beside it, nor one lineage's rows
-        on another's.
+        action draws does not depend on the actions beside it, nor one lineage's rows on
+        another's.
         """
         pool = AnchorPool.of(real, committed, hardness, self._lineages)
         plans = [
@@ -323,26 +292,10 @@ def draw_masks(
 ) -> BoolArray:
     """Draw the cells that are redrawn, anew for every candidate.
 
-    Parameters
-    ----------
-    free : bool array of shape (n_features,)
-        Columns that may be redrawn.
-    exploration : float
-        Share of them that is, in [0, 1].
-    n_rows : int
-        Candidates.
-    rng : numpy.random.Generator
-        Source of the draw.
-
-    Returns
-    -------
-    bool array of shape (n_rows, n_features)
-        True where a cell is redrawn.  The number in a row is the share to within one,
-        and exactly so on average, but at least 1 if any column is free.
-
-    Notes
-    -----
-    p_mask in equation 11, as decided in DECISIONS.md, entry 3.
+    Shape (n_rows, n_features), True where a cell is redrawn.  ``exploration`` is the
+    share of the ``free`` columns that is.  The number in a row is that share to within
+    one, and exactly so on average, but at least 1 if any column is free.  p_mask in
+    equation 11, as decided in DECISIONS.md, entry 3.
 
     Examples
     --------
@@ -421,25 +374,10 @@ def choose_anchors(
 ) -> IntArray:
     """Choose rows to start from: a mixture of hard rows and all rows.
 
-    Parameters
-    ----------
-    hardness : array of shape (n_rows,)
-        Larger is harder; NaN where it is not known.
-    n_anchors : int
-        How many to choose; rows repeat when there are fewer.
-    hard_share : float
-        Share that is drawn by hardness, the others evenly.
-    rng : numpy.random.Generator
-        Source of the draw.
+    A ``hard_share`` of them is drawn by hardness (larger is harder; NaN where it is not
+    known), the others evenly: there no row is used twice before every row was used
+    once.  Row numbers come in random order, and repeat when there are fewer rows.
 
-    Returns
-    -------
-    array of shape (n_anchors,)
-        Row numbers in random order.  In the even part no row is used twice before
-        every row was used once.
-
-    Notes
-    -----
     p_anc in equation 11.  A row's chance in the hard part is proportional to the rank
     of its hardness: ranks have no unit, and one outlier cannot take all anchors.  A row
     of unknown hardness has the mean chance.
@@ -545,25 +483,11 @@ def important_by_lineage(
 def important_columns(
     seen: Table, config: ProposalConfig, rng: np.random.Generator
 ) -> BoolArray:
-    """Tell which features the conservative template keeps.
+    """Tell which features the conservative template keeps, judged by the rows ``seen``.
 
-    Parameters
-    ----------
-    seen : Table
-        The real rows to judge by.
-    config : ProposalConfig
-        ``important_share`` of the columns that can be redrawn are important, but never
-        all of them; ``n_bootstraps`` is the number of resamples and of shuffles.
-    rng : numpy.random.Generator
-        Source of resamples and shuffles.
+    ``important_share`` of the columns that can be redrawn are important, but never all
+    of them; ``n_bootstraps`` is the number of resamples and of shuffles.
 
-    Returns
-    -------
-    bool array of shape (n_features,)
-        True for important columns, in the order of ``seen.schema.features``.
-
-    Notes
-    -----
     Appendix C.2.3: mutual information with the target and bootstrap stability of
     feature statistics.  The paper does not say how they are combined; here it is the
     mean of the information, relative to the best column's, and the stability.

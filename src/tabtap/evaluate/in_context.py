@@ -69,13 +69,7 @@ def answer_in_context(
     classify: Classify,
     estimate: Estimate,
 ) -> list[Prediction]:
-    """Return one prediction per (context, queries) pair, in the order given.
-
-    Raises
-    ------
-    UserInputError
-        If a context has no rows, or tables have no target.
-    """
+    """Return one prediction per (context, queries) pair, in the order given."""
     task = task_of(contexts, queries)
     pairs = zip(contexts, queries, strict=True)
     if task == "classification":
@@ -181,24 +175,13 @@ Model = Any
 class TabPFNPackage:
     """Predicts labels or numbers with the ``tabpfn`` package, one context at a time.
 
-    Parameters
-    ----------
-    version : {"v2", "v2.5", "v2.6", "v3", "v3.5"}, default="v2"
-        Which weights.  Those of v2 are free for every use; all later ones are not.
-    n_estimators : int, default=1
-        Views of the table that answers are averaged over; each costs as much as the
-        first.
-    model_path : str or Path, optional
-        A checkpoint file.  Default: for the regressor of v2 what
-        ``fetch_weights("tabpfn-v2-regressor")`` brought, else the file in the package's
-        own cache folder (``TABPFN_MODEL_CACHE_DIR``).
-    device : str, default="auto"
-        A torch device; ``auto`` takes CUDA, then MPS, then the CPU.
-    seed : int, default=0
-        Fixes the package's shuffles.
+    The weights of ``version`` v2 are free for every use; those of all later ones are
+    not.  ``model_path`` is a checkpoint file; by default, for the regressor of v2, what
+    ``fetch_weights("tabpfn-v2-regressor")`` brought, else the file in the package's own
+    cache folder (``TABPFN_MODEL_CACHE_DIR``).  Answers are averaged over
+    ``n_estimators`` views of the table, each as costly as the first; ``seed`` fixes the
+    package's shuffles.  ``device="auto"`` is CUDA, else MPS, else the CPU.
 
-    Notes
-    -----
     Categories and holes are handed over as such.  The variance of a predicted number is
     that of the distribution the network states.  The limits the package sets itself
     (1,000 rows on a CPU for v2) are lifted: it answers, slowly.
@@ -235,12 +218,7 @@ class TabPFNPackage:
     ) -> list[Prediction]:
         """Return one prediction per (context, queries) pair, in the order given.
 
-        Raises
-        ------
-        UserInputError
-            If the package is not installed or refuses the rows.
-        WeightsError
-            If the weights are not on this machine; they are not looked for elsewhere.
+        Weights that are not on this machine are a ``WeightsError``: nothing is fetched.
         """
         return answer_in_context(
             contexts, queries, classify=self._classify, estimate=self._estimate
@@ -385,21 +363,10 @@ _LEVELS = (np.arange(100) + 0.5) / 100
 class TabICL:
     """Predicts labels or numbers with the ``tabicl`` package, one context at a time.
 
-    Parameters
-    ----------
-    n_estimators : int, default=1
-        Views of the table that answers are averaged over; each costs as much as the
-        first.
-    model_path : str or Path, optional
-        A checkpoint file, of the kind that the table asks for (labels or numbers).
-        Default: what the package has fetched before.
-    device : str, default="auto"
-        A torch device; ``auto`` takes CUDA, then MPS, then the CPU.
-    seed : int, default=0
-        Fixes the package's shuffles.
+    ``model_path`` is a checkpoint file of the kind that the table asks for (labels or
+    numbers); by default what the package has fetched before.  The other settings are
+    those of ``TabPFNPackage``.
 
-    Notes
-    -----
     A missing number is the context's mean and a missing category a level of its own:
     the package leaves out a column that is missing in all queries, so its answer to a
     query with holes would depend on the other queries.  The variance of a predicted
@@ -429,12 +396,7 @@ class TabICL:
     ) -> list[Prediction]:
         """Return one prediction per (context, queries) pair, in the order given.
 
-        Raises
-        ------
-        UserInputError
-            If the package refuses the rows.
-        WeightsError
-            If package or weights are not on this machine; nothing is fetched.
+        Weights that are not on this machine are a ``WeightsError``: nothing is fetched.
         """
         return answer_in_context(
             contexts, queries, classify=self._classify, estimate=self._estimate

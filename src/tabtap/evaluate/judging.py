@@ -69,8 +69,6 @@ class FoldUtility:
     ) -> list[UtilityEstimate]:
         """Estimate the gain of each of several sets of rows, on the same focus.
 
-        Notes
-        -----
         Equation 14: the loss before minus the loss after.  A set without rows for a
         fold gains nothing there, and the evaluator is not asked.
         """
@@ -156,27 +154,11 @@ def _thinned(rows: Table, most: int) -> Table:
 
 
 def hardest_rows(hardness: FloatArray, fraction: float) -> IntArray:
-    """Pick the hardest share of some query rows.
+    """Pick the hardest share of some query rows, hardest first; at least one.
 
-    Parameters
-    ----------
-    hardness : array of shape (n_rows,)
-        Entropy for classification, absolute residual for regression.
-    fraction : float
-        Share of the rows to keep, in (0, 1].  At least one row is always kept.
+    ``hardness`` has shape (n_rows,): entropy for classification, absolute residual for
+    regression.  ``fraction`` is in (0, 1].  Equally hard rows keep their order.
 
-    Returns
-    -------
-    array of shape (n_kept,)
-        Row numbers, hardest first.  Equally hard rows keep their order.
-
-    Raises
-    ------
-    UserInputError
-        If there is no row to pick from or a hardness is NaN.
-
-    Notes
-    -----
     The result is Q_hard in equation 13.  It is chosen once per window, from D_t alone,
     and reused for D_t plus candidates: two losses are only comparable on the same rows.
 
@@ -212,21 +194,9 @@ def ask(
 ) -> list[Prediction]:
     """Return an evaluator's predictions, one per pair, in the unit of the real rows.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Who is asked.
-    contexts, queries : sequences of Table
-        What each question is answered from, and what it is about.
-    real : Table
-        The real rows, in whose deviations errors are counted.
-    role : {"evaluator", "referee"}, default="evaluator"
-        The setting that it was passed as, for messages.
-
-    Raises
-    ------
-    EvaluatorError
-        If it raises, or answers with what is no prediction of the queries.
+    An evaluator that raises, or answers with what is no prediction of the queries, is
+    an ``EvaluatorError``; it names ``role``, the setting that the evaluator was passed
+    as.
     """
     try:
         answers = list(evaluator.predict(contexts, queries))
@@ -371,13 +341,7 @@ class FoldReferee:
 
 
 def check_metric(metric: Metric, real: Table, lineages: Lineages) -> None:
-    """Refuse a metric that cannot score these folds, before anything is trained.
-
-    Raises
-    ------
-    UserInputError
-        If it cannot score the table, or fewer than two of its folds.
-    """
+    """Refuse a metric that cannot score these folds, before anything is trained."""
     scorable_folds(metric, real, lineages)
 
 
@@ -388,27 +352,11 @@ def check_judge(
     role: Role,
     carried: Collection[Hashable] = (),
 ) -> None:
-    """Have a judge answer one fold from the others, before anything is trained.
+    """Have an evaluator answer one fold from the others, before anything is trained.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Who is to judge.
-    real : Table
-        The real rows.
-    fold : array of shape (n_rows,)
-        Fold of every real row.
-    role : {"evaluator", "referee"}
-        The setting that it was passed as, for messages.
-    carried : collection of column names
-        Identifiers that new rows have.
-
-    Raises
-    ------
-    UserInputError
-        If it cannot be fitted, or is of the wrong kind for the task.
-    EvaluatorError
-        If it raises, or answers with what is no prediction of the queries.
+    ``fold`` is that of every real row; ``carried`` are the identifiers that new rows
+    have.  An evaluator of the wrong kind for the task, or that cannot be fitted, is a
+    ``UserInputError``; for all else see ``ask``.
     """
     others = real.take(fold != 0)
     made = _as_made(others.take(np.arange(1)), carried)
@@ -433,12 +381,7 @@ def scorable_folds(metric: Metric, real: Table, lineages: Lineages) -> list[int]
     """Return the folds of which a metric can say something, by true targets alone.
 
     An area under a curve needs rows of every class, R squared two different targets.
-
-    Raises
-    ------
-    UserInputError
-        If it cannot score the table, or fewer than two of its folds: a single one has
-        no error bar.
+    Fewer than two such folds are refused: a single one has no error bar.
     """
     if (reason := _obstacle(metric, real, real)) is not None:
         raise reason

@@ -46,24 +46,13 @@ times for twenty of 300, never less by the clock; idle cores are kinder."""
 class TabPFNv1:
     """Predicts class labels with the network of TabPFN v1 (Hollmann et al., 2023).
 
-    Parameters
-    ----------
-    n_permutations : int, default=1
-        Orders of columns and labels that answers are averaged over; each costs as much
-        as the first.
-    precision : {"auto", "float32", "bfloat16"}, default="auto"
-        ``auto`` takes bfloat16 where the device computes with it natively; it moves
-        probabilities by less than 0.01.
-    device : str, default="auto"
-        A torch device; ``auto`` takes CUDA, then MPS, then the CPU.
-    seed : int, default=0
-        Fixes the permutations, and the rows kept of a context that is too large.
-    weights : mapping of str to Tensor, optional
-        Tensors by name; by default those that ``fetch_weights("tabpfn-v1")`` brought
-        are loaded when the first question comes.
+    Answers are averaged over ``n_permutations`` orders of columns and labels, each as
+    costly as the first.  ``precision="auto"`` is bfloat16 where the device computes
+    with it natively, which moves probabilities by less than 0.01; ``device="auto"``
+    is CUDA, else MPS, else the CPU.  ``seed`` fixes the permutations, and the rows kept
+    of a context that is too large.  Without ``weights``, those that
+    ``fetch_weights("tabpfn-v1")`` brought are loaded when the first question comes.
 
-    Notes
-    -----
     Made for up to 1,000 rows, 100 columns (a category counts once for each of its
     levels) and 10 classes.  A larger context is cut to 1,000 rows, classes keeping
     their shares; of more columns the 100 are read that say most about the label in the
@@ -100,24 +89,8 @@ class TabPFNv1:
     ) -> list[Prediction]:
         """Return class probabilities for each context's queries, in the order given.
 
-        Parameters
-        ----------
-        contexts : sequence of Table
-            Labelled rows to learn from.
-        queries : sequence of Table
-            Rows to predict, one table per context; their labels are not read.
-
-        Returns
-        -------
-        list of ClassPrediction
-            A class that a context does not have gets probability 0.
-
-        Raises
-        ------
-        UserInputError
-            If the target is not a class label, or a context has no rows.
-        WeightsError
-            If the weights have not been fetched.
+        A class that a context does not have gets probability 0.  The queries' labels
+        are not read.
         """
         _check(contexts, queries)
         prepared = [

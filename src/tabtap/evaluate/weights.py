@@ -151,13 +151,7 @@ Download = Callable[[Checkpoint, Path, FetchObserver], Path]
 def download_archive(
     checkpoint: Checkpoint, scratch: Path, observer: FetchObserver
 ) -> Path:
-    """Have pip bring the source archive that holds a checkpoint.
-
-    Raises
-    ------
-    WeightsError
-        If pip is missing or does not find, reach or store the archive.
-    """
+    """Have pip bring the source archive that holds a checkpoint."""
     arrived = scratch / "archive"
     command = _pip_command(checkpoint, arrived)
     process = subprocess.Popen(
@@ -352,13 +346,7 @@ def fetch_weights(
 
 
 def load_weights(name: str) -> dict[str, Tensor]:
-    """Return fetched weights by tensor name, after checking that they are intact.
-
-    Raises
-    ------
-    WeightsError
-        If they have not been fetched or have changed on disk since.
-    """
+    """Return fetched weights by tensor name, after checking that they are intact."""
     from safetensors.torch import load_file
 
     checkpoint = _known(name)
@@ -369,13 +357,7 @@ def load_weights(name: str) -> dict[str, Tensor]:
 
 
 def weights_settings(name: str) -> dict[str, Any]:
-    """Return the settings that the checkpoint carried beside its tensors.
-
-    Raises
-    ------
-    WeightsError
-        If the weights have not been fetched or have changed on disk since.
-    """
+    """Return the settings that the checkpoint carried beside its tensors."""
     checkpoint = _known(name)
     _require(checkpoint)
     try:
@@ -491,13 +473,7 @@ _BROKEN_ARCHIVE = (tarfile.TarError, EOFError, zlib.error)
 
 
 def extract_checkpoint(checkpoint: Checkpoint, archive: Path, scratch: Path) -> Path:
-    """Take the one file out of an archive, and check that it is the right one.
-
-    Raises
-    ------
-    WeightsError
-        If the archive is damaged or holds something else.
-    """
+    """Take the one file out of an archive, and check that it is the right one."""
     path = scratch / "checkpoint"
     with _opened(checkpoint, archive) as files, path.open("wb") as out:
         found = _copy_member(files, checkpoint.member, out, checkpoint.n_bytes)
@@ -639,11 +615,6 @@ def convert_checkpoint(source: Path, destination: Path) -> dict[str, Any]:
     """Write a checkpoint's tensors as safetensors and return its settings.
 
     Only tensors and plain values are read: anything else in the pickle is refused.
-
-    Raises
-    ------
-    WeightsError
-        If the file holds anything but tensors and plain values.
     """
     try:
         content = torch.load(source, map_location="cpu", weights_only=True)

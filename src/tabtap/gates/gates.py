@@ -301,7 +301,7 @@ def _quantiles(numbers: FloatArray, quantiles: tuple[float, float]) -> FloatArra
     found = np.zeros((2, numbers.shape[1]))
     hole = np.isnan(numbers)
     whole = ~hole.any(axis=0)
-    # All at once: one by one they would be the dearest part of a gate.
+    # All at once: one by one they would be the slowest part of a gate.
     if len(numbers):
         found[:, whole] = np.quantile(numbers[:, whole], quantiles, axis=0)
     for place in np.flatnonzero(~whole & ~hole.all(axis=0)):

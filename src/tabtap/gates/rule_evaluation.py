@@ -70,13 +70,7 @@ class RuleRows:
 
 
 def rule_holds(rule: ParsedRule, rows: RuleRows) -> BoolArray:
-    """Return where a rule is not certainly broken, one verdict per row.
-
-    Raises
-    ------
-    UserInputError
-        If the rule names a column that is not there, or compares what cannot be.
-    """
+    """Return where a rule is not certainly broken, one verdict per row."""
     with np.errstate(all="ignore"):
         claim = _truths(rule.claim, rule.source, rows)
         broken = claim.denied
@@ -360,13 +354,7 @@ def column_values(column: Column, cells: NDArray[Any], missing: NDArray[Any]) ->
 
 
 def find_column(table: Table, name: str) -> tuple[Column, NDArray[Any], NDArray[Any]]:
-    """Return a feature or the target, with its exact cells and holes.
-
-    Raises
-    ------
-    KeyError
-        If no column is called so.
-    """
+    """Return a feature or the target, its exact cells and holes, else ``KeyError``."""
     for place, column in enumerate(table.schema.features):
         if str(column.name) == name:
             return column, table.cells[place], table.missing[:, place]
@@ -394,12 +382,9 @@ def occurs_together(rows: Table, real: Table, names: Sequence[str]) -> Truths:
 
 
 def parse_time(text: str, zone: str | None) -> np.datetime64:
-    """Return a time written in ISO form, in UTC.
+    """Return a time written in ISO form, in UTC; anything else is a ``ValueError``.
 
-    Raises
-    ------
-    ValueError
-        If it is written differently, or has an offset that the column has not.
+    So is an offset where the column has no time zone.
     """
     written = dt.datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
     stamp = pd.Timestamp(written)

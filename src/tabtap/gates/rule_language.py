@@ -68,17 +68,8 @@ class ParsedRule:
 def parse_rule(text: str, name: str) -> ParsedRule:
     """Read the text of a rule, or refuse it in one sentence.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``0 <= age <= 120`` or ``if pregnant == "yes" then sex == "f"``.
-    name : str
-        What the rule is called in messages.
-
-    Raises
-    ------
-    UserInputError
-        Naming the rule, the place, what was found and what is accepted.
+    Such as ``0 <= age <= 120`` or ``if pregnant == "yes" then sex == "f"``.  A refusal
+    names the rule, the place, what was found and what is accepted.
     """
     source = RuleText(name, " ".join(re.split(r"[\r\n]", text)))
     if len(text) > MAX_CHARACTERS:

@@ -321,15 +321,7 @@ class FunctionRule:
 
 
 def read_rule(form: RuleForm, number: int) -> Rule:
-    """Return the rule that one form stands for.
-
-    Parameters
-    ----------
-    form : str, dict or callable
-        Text, the keys of a rule file, or a function of the rows.
-    number : int
-        Its place among the rules, from 1, to name one that has no name.
-    """
+    """Return the rule of a form; one without a name is called by ``number``, from 1."""
     if isinstance(form, str):
         return _text_rule(form, form.strip() or f"number {number}")
     if isinstance(form, Mapping):
@@ -439,18 +431,7 @@ _SHAPE = "A rule file is a list of [[rule]] sections, each with name and text."
 
 
 def read_rule_file(path: str | Path) -> list[dict[str, Any]]:
-    """Return the rules of a file as dicts, in its order.
-
-    Parameters
-    ----------
-    path : path of a TOML file
-        With one ``[[rule]]`` section for each rule.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is not there, is not TOML, or holds something else.
-    """
+    """Return the ``[[rule]]`` sections of a TOML file as dicts, in its order."""
     path = Path(path)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))

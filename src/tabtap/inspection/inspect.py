@@ -21,18 +21,9 @@ from tabtap.table.table import Table
 def inspect_table(table: Table, *, declared: Container[Hashable] = ()) -> list[Remark]:
     """Look a table over: what may spoil it, and which setting answers that.
 
-    Parameters
-    ----------
-    table : Table
-        As ``tabtap.table.read_frame`` gives it, with a target.
-    declared : container of column names
-        Columns whose kind was named by the user, and is not to be doubted.
-
-    Returns
-    -------
-    list of Remark
-        Columns that give the target away first, then what concerns columns, then
-        rows and classes.  Empty if there is nothing to say.
+    The table has a target; ``declared`` are columns whose kind was named by the user,
+    and is not to be doubted.  Columns that give the target away come first, then what
+    concerns columns, then rows and classes.
 
     Examples
     --------

@@ -48,14 +48,9 @@ class SchemaFile:
 
 
 def schema_file_text(table: Table, remarks: Sequence[Remark] = ()) -> str:
-    """Return the file that says what was inferred of a table.
+    """Return the file that says what was inferred of a table with a target.
 
-    Parameters
-    ----------
-    table : Table
-        With a target.
-    remarks : sequence of Remark
-        What ``inspect_table`` found; each becomes a comment above its column.
+    Each of the remarks, by ``inspect_table``, becomes a comment above its column.
     """
     target = table.schema.target
     if target is None:
@@ -85,10 +80,7 @@ def schema_file_text(table: Table, remarks: Sequence[Remark] = ()) -> str:
 def read_schema_file(path: str | Path, columns: Sequence[Hashable]) -> SchemaFile:
     """Return what a schema file says of a table with these columns.
 
-    Raises
-    ------
-    FileFormatError
-        If it cannot be read, or says what cannot be: with the line and what can.
+    If it says what cannot be, the ``FileFormatError`` names the line and what can.
     """
     text = _content(path)
     try:

@@ -29,8 +29,6 @@ _CPU = torch.device("cpu")
 class LearnedPolicy:
     """The reference policy and what experience adds to it (appendices C.2.2 and C.3).
 
-    Notes
-    -----
     The lessons, the last ``feedback_window`` labelled actions, are kept: about two
     actions of five get a label, and a batch of a handful is too few for a gradient.
     Each update takes a random ``batch_size`` of them.  An action is compared with the
@@ -112,13 +110,7 @@ class LearnedPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, reference: ReferencePolicy) -> LearnedPolicy:
-        """Return the policy that ``to_arrays`` wrote down.
-
-        Raises
-        ------
-        UserInputError
-            If it belongs to a network of another shape.
-        """
+        """Return the policy that ``to_arrays`` wrote down."""
         expected, found = _network(reference).n_weights, len(arrays["weights"])
         if found != expected:
             raise UserInputError(
@@ -284,12 +276,7 @@ class PolicyNetwork:
         return sum(math.prod(shape) for shape in self._shapes())
 
     def initial(self, rng: np.random.Generator) -> Tensor:
-        """Draw first weights: uniform with unit gain; biases and the last layer are 0.
-
-        Returns
-        -------
-        tensor of shape (n_weights,)
-        """
+        """Draw first weights: uniform of unit gain; biases and last layer are 0."""
         parts = [np.zeros(shape) for shape in self._shapes()]
         for weight in parts[:-2:2]:
             reach = math.sqrt(3.0 / len(weight))
@@ -400,26 +387,13 @@ def kto_loss(
 ) -> Tensor:
     """Return the mean KTO loss of some labelled actions.
 
-    Parameters
-    ----------
-    log_ratios : tensor of shape (n,)
-        Log of the policy's density over the reference's (equation 42); r.
-    desirable : boolean tensor of shape (n,)
-        Whether each action turned out desirable; the others are undesirable.
-    kl_reference : tensor, scalar or of shape (n,)
-        Divergence of the policy from the reference, at least 0; z0 of the KTO paper,
-        the point from which gains and losses are felt.  No gradient flows into it.
-    desirable_weight, undesirable_weight : float
-        Weights of the two kinds; lambda_D and lambda_U.
-    strength : float
-        How soon values saturate, and so how far the policy goes from the reference;
-        beta.
-
-    Returns
-    -------
-    scalar tensor
-        Mean of lambda - value, where the value is lambda sigmoid(beta (r - z0)) of a
-        desirable action and lambda sigmoid(beta (z0 - r)) of an undesirable one.
+    The mean of lambda - value, where the value is lambda sigmoid(beta (r - z0)) of a
+    desirable action and lambda sigmoid(beta (z0 - r)) of an undesirable one.  Here r is
+    ``log_ratios``, the log of the policy's density over the reference's (equation 42);
+    z0 is ``kl_reference``, the divergence of the policy from the reference, one for all
+    or one each, at least 0: the point from which gains and losses are felt, into which
+    no gradient flows; lambda is the weight of each kind; and beta is ``strength``: how
+    soon values saturate, and so how far the policy goes from the reference.
 
     Examples
     --------
@@ -446,8 +420,6 @@ def logistic_loss(
     The parameters are those of ``kto_loss``; with a strength of 1 it is the equation as
     printed.
 
-    Notes
-    -----
     It is least where sigmoid(beta r) is the weighted share q of desirable labels of an
     action: r = logit(q) / beta.  So the policy is the reference tilted by evidence over
     beta, as the solution of equation 40 is, and stays at the reference where labels are
@@ -532,24 +504,14 @@ class FeedbackMemory:
     def judged(self, gain: float, n_admitted: int) -> Judgement:
         """Judge the gain of one action (equation 41).
 
-        Parameters
-        ----------
-        gain : float
-            Estimated gain of the action's admitted rows.
-        n_admitted : int
-            Rows that came through the gates.
+        An advantage beyond the deadband is desirable or undesirable; the deadband
+        counts the advantage itself among the recent ones.  The first gain has nothing
+        to be compared with and gets no feedback, nor does a gain that is NaN or
+        infinite, which is forgotten at once.
 
-        Returns
-        -------
-        Judgement
-            Desirable or undesirable if the advantage is beyond the deadband, which
-            counts the advantage itself among the recent ones.  The first gain has
-            nothing to be compared with and gets no feedback, nor does a gain that is
-            NaN or infinite, which is forgotten at once.
-
-            An action of which no row was admitted is undesirable, whatever its gain: by
-            equation 15 it is worth nothing and it cost a step.  It is kept out of the
-            memory, which is of gains of rows.
+        An action of which no row was admitted is undesirable, whatever its gain: by
+        equation 15 it is worth nothing and it cost a step.  It is kept out of the
+        memory, which is of gains of rows.
         """
         if n_admitted == 0:
             return Judgement(Feedback.UNDESIRABLE, min(-self.baseline, 0.0), self)
