@@ -106,7 +106,7 @@ class LineageProposer:
             self._plans(pool, action, rng)
             for action, rng in zip(actions, rngs, strict=True)
         ]
-        return self._drawn(pool, plans) if plans else []
+        return self._draw(pool, plans) if plans else []
 
     def _plans(
         self, pool: AnchorPool, action: Action, rng: np.random.Generator
@@ -129,19 +129,19 @@ class LineageProposer:
         schema, important = pool.rows.schema, self._important[member]
         free = free_columns(schema, action.template, important)
         masks = draw_masks(free, action.exploration, n_rows, rng)
-        masks[:, self._emptied(schema)] = True
+        masks[:, self._columns_to_empty(schema)] = True
         return _Plan(rows, masks, rng.integers(2**64, size=n_rows, dtype=np.uint64))
 
-    def _emptied(self, schema: Schema) -> IntArray:
+    def _columns_to_empty(self, schema: Schema) -> IntArray:
         """Return the identifiers: nobody's name may pass from a parent to a child."""
-        places = [
-            place
-            for place, column in enumerate(schema.features)
+        columns = [
+            index
+            for index, column in enumerate(schema.features)
             if column.kind is Kind.IDENTIFIER and column.name not in self._carried
         ]
-        return np.asarray(places, dtype=np.int64)
+        return np.asarray(columns, dtype=np.int64)
 
-    def _drawn(
+    def _draw(
         self, pool: AnchorPool, plans: Sequence[Sequence[_Plan]]
     ) -> list[Candidates]:
         """Draw all plans, one row of them per action, one column per lineage."""
@@ -162,14 +162,14 @@ class LineageProposer:
             Candidates.joined(
                 [
                     Candidates(
-                        rows[place],
+                        rows[index],
                         plan.regenerate | pool.redrawn_before(plan.anchors),
-                        _repeat(place, plan),
+                        _repeat(index, plan),
                     )
                     for rows, plan in zip(shares, row, strict=True)
                 ]
             )
-            for place, row in enumerate(plans)
+            for index, row in enumerate(plans)
         ]
 
 
@@ -177,8 +177,8 @@ def _end_to_end(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(list(arrays))
 
 
-def _repeat(place: int, plan: _Plan) -> IntArray:
-    return np.full(len(plan.anchors), place, dtype=np.int64)
+def _repeat(index: int, plan: _Plan) -> IntArray:
+    return np.full(len(plan.anchors), index, dtype=np.int64)
 
 
 def _cut(rows: Table, sizes: Sequence[int]) -> list[Table]:
@@ -344,7 +344,7 @@ class AnchorPool:
         """Build the pool from ``hardness`` of the real rows."""
         rows = concat([real, committed])
         ancestor = ancestor_rows(real, rows)
-        passed_on = _inherited(committed, ancestor[len(real) :], hardness, lineages)
+        passed_on = _inherit(committed, ancestor[len(real) :], hardness, lineages)
         harder = np.concatenate([hardness, passed_on])
         return cls(rows, harder, rows.condition, ancestor, lineages)
 
@@ -364,8 +364,8 @@ class AnchorPool:
         ancestor = self.ancestor[anchors]
         now, then = self.rows.take(anchors), self.rows.take(ancestor)
         differs = now.missing != then.missing
-        for place, (new, old) in enumerate(zip(now.cells, then.cells, strict=True)):
-            differs[:, place] |= (now.missing[:, place] == 0) & (new != old)
+        for index, (new, old) in enumerate(zip(now.cells, then.cells, strict=True)):
+            differs[:, index] |= (now.missing[:, index] == 0) & (new != old)
         return np.asarray(differs | (ancestor == NO_ROW)[:, None])
 
 
@@ -408,11 +408,11 @@ def _spread(chance: FloatArray, n_draws: int, rng: np.random.Generator) -> IntAr
     order = rng.permutation(len(chance))
     upto = np.cumsum(chance[order])
     ticks = (rng.random() + np.arange(n_draws)) * upto[-1] / max(n_draws, 1)
-    place = np.searchsorted(upto, ticks, side="right")
-    return np.asarray(order[np.minimum(place, len(chance) - 1)])
+    index = np.searchsorted(upto, ticks, side="right")
+    return np.asarray(order[np.minimum(index, len(chance) - 1)])
 
 
-def _inherited(
+def _inherit(
     committed: Table, ancestor: IntArray, hardness: FloatArray, lineages: Lineages
 ) -> FloatArray:
     """Return the hardness of committed rows: their ancestor's, or the usual one."""
@@ -571,7 +571,7 @@ def _levels(table: Table, able: IntArray) -> _Levels:
     for position in able:
         hole = table.missing[:, position] > 0
         if int(position) in numeric:
-            code = _binned(numbers[:, numeric[int(position)]], hole, n_bins)
+            code = _bin(numbers[:, numeric[int(position)]], hole, n_bins)
         else:
             code = table.cells[position].astype(np.int64)
         # A hole is a level like any other: that nobody measured may say much.
@@ -582,6 +582,6 @@ def _levels(table: Table, able: IntArray) -> _Levels:
     return _Levels(np.column_stack(columns), np.array(starts), n_levels)
 
 
-def _binned(values: FloatArray, hole: BoolArray, n_bins: int) -> IntArray:
+def _bin(values: FloatArray, hole: BoolArray, n_bins: int) -> IntArray:
     edges = bin_edges(values[~hole], n_bins)
     return np.searchsorted(np.array(edges), np.where(hole, 0.0, values), side="left")

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from tabtap.policy.learned import AdamState, adamw_step, shortened
+from tabtap.policy.learned import AdamState, adamw_step, clip_gradient
 
 
 def test_steps_are_those_of_torch():
@@ -35,6 +35,6 @@ def test_what_a_step_is_given_stays_as_it_is():
     ("given", "expected"), [([3.0, 4.0], [0.3, 0.4]), ([0.1, 0.2], [0.1, 0.2])]
 )
 def test_only_long_gradients_are_shortened(given, expected):
-    found = shortened(torch.tensor(given, dtype=torch.float64), 0.5)
+    found = clip_gradient(torch.tensor(given, dtype=torch.float64), 0.5)
 
     assert found.tolist() == pytest.approx(expected)

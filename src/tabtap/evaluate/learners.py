@@ -146,10 +146,10 @@ def task_of(contexts: Sequence[Table], queries: Sequence[Table]) -> Task:
             f"{len(contexts)} contexts and {len(queries)} tables of queries cannot be "
             "paired. Pass one table of queries for each context, and at least one."
         )
-    for place, context in enumerate(contexts):
+    for index, context in enumerate(contexts):
         if len(context) == 0:
             raise UserInputError(
-                f"Context {place} has no rows to learn from. Use fewer folds."
+                f"Context {index} has no rows to learn from. Use fewer folds."
             )
     target = contexts[0].schema.target
     if target is None:
@@ -201,7 +201,7 @@ def _predict_classes(
     present, code = np.unique(labels, return_inverse=True)
     if len(present) == 1 or len(unseen) == 0:
         return np.full((len(unseen), len(present)), 1.0 / len(present))
-    model = _fitted(name, learner, seen, code)
+    model = _fit(name, learner, seen, code)
     return class_probabilities(model, unseen, len(present))
 
 
@@ -214,14 +214,14 @@ def _predict_values(
 ) -> ValuePrediction:
     if (values == values[0]).all() or len(unseen) == 0:  # LightGBM refuses one row
         return ValuePrediction(np.full(len(unseen), values[0]), np.zeros(len(unseen)))
-    model = _fitted(name, learner, seen, values)
+    model = _fit(name, learner, seen, values)
     return ValuePrediction(*value_moments(model, unseen, seen, values))
 
 
-def _fitted(
+def _fit(
     name: str, learner: Estimator, rows: Rows, target: FloatArray | IntArray
 ) -> Estimator:
-    model = _prepared(learner, len(rows))
+    model = _prepare(learner, len(rows))
     with warnings.catch_warnings():
         # Few steps are a setting; a user who wants more of them raises the limit.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -234,7 +234,7 @@ def _fitted(
             ) from error
 
 
-def _prepared(learner: Estimator, n_rows: int) -> Estimator:
+def _prepare(learner: Estimator, n_rows: int) -> Estimator:
     model = clone(learner)
     changed: dict[str, int] = {}
     for path, value in model.get_params(deep=True).items():
@@ -299,8 +299,8 @@ def numbers_of(table: Table) -> FloatArray:
     codes = table.categorical
     values = [
         # Code -1 reads the NaN at the end: a missing value.
-        np.append(levels_of(table.schema, int(place)), np.nan)[codes[:, place]]
-        for place in coded
+        np.append(levels_of(table.schema, int(index)), np.nan)[codes[:, index]]
+        for index in coded
     ]
     return np.column_stack([table.numeric, *values])
 
@@ -310,9 +310,9 @@ def codes_of(table: Table) -> CodeArray:
     return table.categorical[:, ~coded_numbers(table.schema)]
 
 
-def levels_of(schema: Schema, place: int) -> FloatArray:
+def levels_of(schema: Schema, index: int) -> FloatArray:
     """Return, in code order, the numbers that one categorical column holds."""
-    column = schema.features[schema.categorical[place]]
+    column = schema.features[schema.categorical[index]]
     return np.array(column.levels, dtype=np.float64)
 
 
@@ -330,17 +330,17 @@ def _encode_numbers(views: list[FloatArray]) -> list[FloatArray]:
     scale = make_pipeline(
         SimpleImputer(strategy="mean", keep_empty_features=True), StandardScaler()
     ).fit(tame[0])
-    return [_transformed(scale, view) for view in tame]
+    return [_transform(scale, view) for view in tame]
 
 
 def _encode_categories(views: list[CodeArray]) -> list[FloatArray]:
     if views[0].shape[1] == 0:
         return [view.astype(np.float64) for view in views]
     levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(views[0])
-    return [_transformed(levels, view) for view in views]
+    return [_transform(levels, view) for view in views]
 
 
-def _transformed(fitted: BaseEstimator, view: FloatArray | CodeArray) -> FloatArray:
+def _transform(fitted: BaseEstimator, view: FloatArray | CodeArray) -> FloatArray:
     if len(view) == 0:  # scikit-learn refuses a matrix without rows
         return np.empty((0, len(fitted.get_feature_names_out())))
     return np.asarray(fitted.transform(view))

@@ -86,7 +86,7 @@ class LearnedPolicy:
 
     def improved(self, experience: Sequence[Experience]) -> LearnedPolicy:
         """Return the policy after learning from a batch; this one stays as it is."""
-        fresh = labelled(experience)
+        fresh = with_feedback(experience)
         if not fresh:
             return self
         window = self.reference.config.feedback_window
@@ -94,7 +94,7 @@ class LearnedPolicy:
         with one_thread(_CPU):
             course = _Course.of(policy)
             for _ in range(self.reference.config.updates_per_step):
-                policy = policy._updated(course)
+                policy = policy._update(course)
         return policy
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -111,10 +111,10 @@ class LearnedPolicy:
     @classmethod
     def from_arrays(cls, arrays: Arrays, reference: ReferencePolicy) -> LearnedPolicy:
         """Return the policy that ``to_arrays`` wrote down."""
-        expected, found = _network(reference).n_weights, len(arrays["weights"])
-        if found != expected:
+        expected, held = _network(reference).n_weights, len(arrays["weights"])
+        if held != expected:
             raise UserInputError(
-                f"This policy has {found} weights, but these settings and targets ask "
+                f"This policy has {held} weights, but these settings and targets ask "
                 f"for {expected}. Use the settings and the table it was saved with."
             )
         tensors = [
@@ -129,7 +129,7 @@ class LearnedPolicy:
         adam = AdamState(tensors[1], tensors[2], n_updates)
         return cls(reference, tensors[0], adam, seed, lessons)
 
-    def _updated(self, course: _Course) -> LearnedPolicy:
+    def _update(self, course: _Course) -> LearnedPolicy:
         config = self.reference.config
         rng = np.random.default_rng([self.seed, self.adam.n_updates])
         size = min(config.batch_size, len(self.lessons))
@@ -137,7 +137,7 @@ class LearnedPolicy:
         weights = self.weights.clone().requires_grad_()
         loss = course.take(rows).loss(weights, _network(self.reference))
         (gradient,) = torch.autograd.grad(loss, weights)
-        gradient = shortened(gradient, config.max_grad_norm)
+        gradient = clip_gradient(gradient, config.max_grad_norm)
         after, adam = adamw_step(
             self.weights, gradient, self.adam, config.learning_rate
         )
@@ -197,7 +197,7 @@ def _network(reference: ReferencePolicy) -> PolicyNetwork:
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def labelled(experience: Sequence[Experience]) -> tuple[Experience, ...]:
+def with_feedback(experience: Sequence[Experience]) -> tuple[Experience, ...]:
     """Return what has feedback; the rest is too small to learn from."""
     return tuple(e for e in experience if e.feedback is not Feedback.NONE)
 
@@ -347,7 +347,7 @@ class AdamState:
         return cls(torch.zeros_like(weights), torch.zeros_like(weights))
 
 
-def shortened(gradient: Tensor, max_norm: float) -> Tensor:
+def clip_gradient(gradient: Tensor, max_norm: float) -> Tensor:
     """Return the gradient, or the one of length ``max_norm`` in its direction."""
     norm = float(gradient.norm())
     return gradient * (max_norm / norm) if norm > max_norm else gradient
@@ -518,11 +518,11 @@ class FeedbackMemory:
         if not math.isfinite(gain):
             return Judgement(Feedback.NONE, math.nan, self)
         if self.weight == 0.0:
-            return Judgement(Feedback.NONE, 0.0, self._remembering(gain))
+            return Judgement(Feedback.NONE, 0.0, self._remember(gain))
         advantage = gain - self.baseline
         latest = (*self.advantages, advantage)[-self.config.feedback_window :]
-        memory = replace(self._remembering(gain), advantages=latest)
-        return Judgement(_signed(advantage, memory.deadband), advantage, memory)
+        memory = replace(self._remember(gain), advantages=latest)
+        return Judgement(_feedback_for(advantage, memory.deadband), advantage, memory)
 
     def to_lists(self) -> dict[str, list[float]]:
         """Return plain lists from which ``from_lists`` makes the same value."""
@@ -539,13 +539,13 @@ class FeedbackMemory:
         baseline, weight = lists["baseline"]
         return cls(config, baseline, weight, tuple(lists["advantages"]))
 
-    def _remembering(self, gain: float) -> FeedbackMemory:
+    def _remember(self, gain: float) -> FeedbackMemory:
         weight = DECAY * self.weight + 1.0
         baseline = self.baseline + (gain - self.baseline) / weight
         return replace(self, baseline=baseline, weight=weight)
 
 
-def _signed(advantage: float, deadband: float) -> Feedback:
+def _feedback_for(advantage: float, deadband: float) -> Feedback:
     if advantage > deadband:
         return Feedback.DESIRABLE
     if advantage < -deadband:

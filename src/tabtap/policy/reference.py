@@ -121,10 +121,10 @@ class ActionDistribution:
         """
         upto = np.cumsum(self.target_probabilities()[0])
         ticks = (rng.random() + np.arange(n_actions)) * upto[-1] / n_actions
-        places = np.searchsorted(upto, rng.permutation(ticks), side="right")
+        targets = np.searchsorted(upto, rng.permutation(ticks), side="right")
         return [
-            replace(self.draw(rng), target=int(min(place, len(upto) - 1)))
-            for place in places
+            replace(self.draw(rng), target=int(min(target, len(upto) - 1)))
+            for target in targets
         ]
 
 

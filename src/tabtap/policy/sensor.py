@@ -113,9 +113,9 @@ def uncertainty_by_target(
     n_rows = np.bincount(codes, minlength=n_targets)
     total = np.bincount(codes, weights=level, minlength=n_targets)
     means = total / np.maximum(n_rows, 1)
-    found = n_rows > 0
-    spare = float(means[found].mean()) if found.any() else NEUTRAL
-    return np.where(found, means, spare)
+    has_rows = n_rows > 0
+    spare = float(means[has_rows].mean()) if has_rows.any() else NEUTRAL
+    return np.where(has_rows, means, spare)
 
 
 def novelty_of(
@@ -251,9 +251,9 @@ class PassRates:
                 f"{n_passed} of {n_proposed} rows cannot have passed the gates. "
                 "Pass the admitted rows first, then the proposed ones."
             )
-        place = TEMPLATES.index(template)
-        latest = (*self.recent[place], (int(n_passed), int(n_proposed)))[-WINDOW:]
-        before, after = self.recent[:place], self.recent[place + 1 :]
+        index = TEMPLATES.index(template)
+        latest = (*self.recent[index], (int(n_passed), int(n_proposed)))[-WINDOW:]
+        before, after = self.recent[:index], self.recent[index + 1 :]
         return replace(self, recent=(*before, latest, *after))
 
     def shares(self) -> FloatArray:
