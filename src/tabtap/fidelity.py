@@ -177,12 +177,12 @@ def shape_errors(real: Table, synthetic: Table) -> FloatArray:
     errors = np.full(len(real.schema.features) + 1, np.nan)
     for numeric, measure in ((True, _kolmogorov), (False, _variation)):
         schema = real.schema
-        places = [*(schema.numeric if numeric else schema.categorical), -1]
+        columns = [*(schema.numeric if numeric else schema.categorical), -1]
         # Without a target of this sort the last place is left over.
-        for place, pair in zip(
-            places, _columns(real, synthetic, numeric=numeric), strict=False
+        for index, pair in zip(
+            columns, _columns(real, synthetic, numeric=numeric), strict=False
         ):
-            errors[place] = measure(*pair)
+            errors[index] = measure(*pair)
     return errors
 
 
@@ -205,9 +205,9 @@ def trend_error(real: Table, synthetic: Table) -> float:
     numbers = _columns(real, synthetic, numeric=True)
     levels = _columns(real, synthetic, numeric=False)
     errors = [_correlation_errors(numbers)] if len(numbers) > 1 else []
-    binned = [_binned(*pair) for pair in numbers]
-    for place, first in enumerate(levels):
-        others = [*levels[place + 1 :], *binned]
+    binned = [_bin(*pair) for pair in numbers]
+    for index, first in enumerate(levels):
+        others = [*levels[index + 1 :], *binned]
         errors.append(np.array([_joint_variation(first, other) for other in others]))
     joined = np.concatenate([*errors, np.zeros(0)])
     return float(joined.mean()) if len(joined) else 0.0
@@ -281,7 +281,7 @@ def _joint_variation(
     return _variation(*joint)
 
 
-def _binned(real: FloatArray, synthetic: FloatArray) -> tuple[IntArray, IntArray]:
+def _bin(real: FloatArray, synthetic: FloatArray) -> tuple[IntArray, IntArray]:
     present = real[~np.isnan(real)]
     inner = np.arange(1, N_BINS) / N_BINS
     edges = np.unique(np.quantile(present, inner)) if len(present) else present
@@ -324,11 +324,11 @@ def is_copy(train: Table, synthetic: Table) -> BoolArray:
     positions = [*train.schema.numeric, *train.schema.categorical]
     n_train = len(train)
     rows = np.empty((n_train + len(synthetic), len(positions)), dtype=np.int64)
-    for place, position in enumerate(positions):
+    for index, position in enumerate(positions):
         cells = np.concatenate([train.cells[position], synthetic.cells[position]])
-        rows[:, place] = np.unique(cells, return_inverse=True)[1]
+        rows[:, index] = np.unique(cells, return_inverse=True)[1]
         hole = np.concatenate([t.missing[:, position] for t in (train, synthetic)]) > 0
-        rows[hole, place] = -1
+        rows[hole, index] = -1
     known = {row.tobytes() for row in rows[:n_train]}
     return np.array([row.tobytes() in known for row in rows[n_train:]], dtype=np.bool_)
 
@@ -364,17 +364,17 @@ def associations(table: Table, columns: Sequence[int]) -> FloatArray:
     """
     values = [_values(table, column) for column in columns]
     plain = [i for i, part in enumerate(values) if part.dtype.kind == "f"]
-    found = np.eye(len(columns))
+    strengths = np.eye(len(columns))
     if plain:
         numbers = np.column_stack([values[i].astype(np.float64) for i in plain])
-        found[np.ix_(plain, plain)] = correlations(numbers)
+        strengths[np.ix_(plain, plain)] = correlations(numbers)
     for i, first in enumerate(values):
         for j, second in enumerate(values[:i]):
             if first.dtype.kind == "f" and second.dtype.kind == "f":
                 continue
-            found[i, j] = found[j, i] = _strength(first, second)
-    np.fill_diagonal(found, 1.0)
-    return found
+            strengths[i, j] = strengths[j, i] = _strength(first, second)
+    np.fill_diagonal(strengths, 1.0)
+    return strengths
 
 
 def is_signed(table: Table, column: int) -> bool:
@@ -476,7 +476,7 @@ def telling_apart(real: Table, synthetic: Table, *, seed: int) -> float:
     if min(len(real), len(synthetic)) < MIN_ROWS:
         return float("nan")
     both = concat([real, synthetic])
-    features = _encoded(both, NumberScale.of(_numbers(real)))
+    features = _encode(both, NumberScale.of(_numbers(real)))
     is_synthetic = np.arange(len(both)) >= len(real)
     family = np.concatenate([np.arange(len(real)), _families(real, synthetic)])
     folds = StratifiedGroupKFold(N_FOLDS, shuffle=True, random_state=seed)
@@ -516,7 +516,7 @@ def _numbers(rows: Table) -> FloatArray:
     return np.column_stack([rows.numeric, rows.target_values])
 
 
-def _encoded(rows: Table, scale: NumberScale) -> FloatArray:
+def _encode(rows: Table, scale: NumberScale) -> FloatArray:
     """Return numbers in deviations of the real rows, and codes as they are."""
     numbers = np.clip(scale.standardise(_numbers(rows)), -_FAR, _FAR)
     codes = rows.categorical.astype(np.float64)
@@ -553,6 +553,6 @@ def drawn_again(real: Table, condition: IntArray, rng: np.random.Generator) -> T
     chosen = np.empty(len(condition), dtype=np.int64)
     for wanted in np.unique(condition):
         rows = np.flatnonzero(real.condition == wanted)
-        places = np.flatnonzero(condition == wanted)
-        chosen[places] = rng.choice(rows if len(rows) else everyone, len(places))
+        index = np.flatnonzero(condition == wanted)
+        chosen[index] = rng.choice(rows if len(rows) else everyone, len(index))
     return real.take(chosen)

@@ -55,24 +55,10 @@ class _Plan:
 class LineageProposer:
     """Draws each action's candidates from every lineage, in one batch.
 
-    Parameters
-    ----------
-    stack : InpainterStack
-        One backbone for each lineage, in the order of ``lineages.members``.
-    lineages : Lineages
-        Who has seen what.
-    config : ProposalConfig
-        Candidates per action and lineage, and how their anchors are chosen.
-    important : mapping from lineage to bool array of shape (n_features,)
-        The columns that the conservative template keeps, of each lineage.
-    carried : collection of column names, default=()
-        Identifiers that a row passes on to its descendants, such as whose row it is;
-        the others are emptied.
-
-    Raises
-    ------
-    UserInputError
-        If the backbones are not those of the lineages.
+    ``stack`` has one backbone for each lineage, in the order of ``lineages.members``;
+    ``important`` the columns that the conservative template keeps, of each lineage.
+    ``carried`` are identifiers that a row passes on to its descendants, such as whose
+    row it is; the others are emptied.
     """
 
     def __init__(
@@ -104,40 +90,23 @@ class LineageProposer:
         actions: Sequence[Action],
         rngs: Sequence[np.random.Generator],
     ) -> list[Candidates]:
-        """Draw the candidates of each action.
+        """Draw the candidates of each action, lineage after lineage.
 
-        Parameters
-        ----------
-        real : Table
-            The real rows, in the order of ``lineages.fold``.
-        committed : Table
-            Synthetic rows of all lineages that were committed.
-        hardness : array of shape (n_real,)
-            Of the real rows; NaN where it is not known.
-        actions : sequence of Action
-            What to generate.
-        rngs : sequence of numpy.random.Generator
-            One for each action.
+        There are ``candidates_per_step`` rows of each lineage, or none if it knows no
+        row of the target; ``step`` is the action's position in the list.  ``real`` is
+        in the order of ``lineages.fold``, ``committed`` is of all lineages, and
+        ``hardness`` of the real rows, NaN where it is not known.
 
-        Returns
-        -------
-        list of Candidates
-            One for each action: ``candidates_per_step`` rows of each lineage, lineage
-            after lineage; ``step`` is the action's place in the list.  A lineage that
-            knows no row of the target contributes none.
-
-        Notes
-        -----
         Equation 12, with anchors and masks drawn independently (equation 11).  What an
-        action draws does not depend on the actions beside it, nor one lineage's rows
-        on another's.
+        action draws does not depend on the actions beside it, nor one lineage's rows on
+        another's.
         """
         pool = AnchorPool.of(real, committed, hardness, self._lineages)
         plans = [
             self._plans(pool, action, rng)
             for action, rng in zip(actions, rngs, strict=True)
         ]
-        return self._drawn(pool, plans) if plans else []
+        return self._draw(pool, plans) if plans else []
 
     def _plans(
         self, pool: AnchorPool, action: Action, rng: np.random.Generator
@@ -160,19 +129,19 @@ class LineageProposer:
         schema, important = pool.rows.schema, self._important[member]
         free = free_columns(schema, action.template, important)
         masks = draw_masks(free, action.exploration, n_rows, rng)
-        masks[:, self._emptied(schema)] = True
+        masks[:, self._columns_to_empty(schema)] = True
         return _Plan(rows, masks, rng.integers(2**64, size=n_rows, dtype=np.uint64))
 
-    def _emptied(self, schema: Schema) -> IntArray:
+    def _columns_to_empty(self, schema: Schema) -> IntArray:
         """Return the identifiers: nobody's name may pass from a parent to a child."""
-        places = [
-            place
-            for place, column in enumerate(schema.features)
+        columns = [
+            index
+            for index, column in enumerate(schema.features)
             if column.kind is Kind.IDENTIFIER and column.name not in self._carried
         ]
-        return np.asarray(places, dtype=np.int64)
+        return np.asarray(columns, dtype=np.int64)
 
-    def _drawn(
+    def _draw(
         self, pool: AnchorPool, plans: Sequence[Sequence[_Plan]]
     ) -> list[Candidates]:
         """Draw all plans, one row of them per action, one column per lineage."""
@@ -193,14 +162,14 @@ class LineageProposer:
             Candidates.joined(
                 [
                     Candidates(
-                        rows[place],
+                        rows[index],
                         plan.regenerate | pool.redrawn_before(plan.anchors),
-                        _repeat(place, plan),
+                        _repeat(index, plan),
                     )
                     for rows, plan in zip(shares, row, strict=True)
                 ]
             )
-            for place, row in enumerate(plans)
+            for index, row in enumerate(plans)
         ]
 
 
@@ -208,8 +177,8 @@ def _end_to_end(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(list(arrays))
 
 
-def _repeat(place: int, plan: _Plan) -> IntArray:
-    return np.full(len(plan.anchors), place, dtype=np.int64)
+def _repeat(index: int, plan: _Plan) -> IntArray:
+    return np.full(len(plan.anchors), index, dtype=np.int64)
 
 
 def _cut(rows: Table, sizes: Sequence[int]) -> list[Table]:
@@ -323,26 +292,10 @@ def draw_masks(
 ) -> BoolArray:
     """Draw the cells that are redrawn, anew for every candidate.
 
-    Parameters
-    ----------
-    free : bool array of shape (n_features,)
-        Columns that may be redrawn.
-    exploration : float
-        Share of them that is, in [0, 1].
-    n_rows : int
-        Candidates.
-    rng : numpy.random.Generator
-        Source of the draw.
-
-    Returns
-    -------
-    bool array of shape (n_rows, n_features)
-        True where a cell is redrawn.  The number in a row is the share to within one,
-        and exactly so on average, but at least 1 if any column is free.
-
-    Notes
-    -----
-    p_mask in equation 11, as decided in DECISIONS.md, entry 3.
+    Shape (n_rows, n_features), True where a cell is redrawn.  ``exploration`` is the
+    share of the ``free`` columns that is.  The number in a row is that share to within
+    one, and exactly so on average, but at least 1 if any column is free.  p_mask in
+    equation 11, as decided in DECISIONS.md, entry 3.
 
     Examples
     --------
@@ -391,7 +344,7 @@ class AnchorPool:
         """Build the pool from ``hardness`` of the real rows."""
         rows = concat([real, committed])
         ancestor = ancestor_rows(real, rows)
-        passed_on = _inherited(committed, ancestor[len(real) :], hardness, lineages)
+        passed_on = _inherit(committed, ancestor[len(real) :], hardness, lineages)
         harder = np.concatenate([hardness, passed_on])
         return cls(rows, harder, rows.condition, ancestor, lineages)
 
@@ -411,8 +364,8 @@ class AnchorPool:
         ancestor = self.ancestor[anchors]
         now, then = self.rows.take(anchors), self.rows.take(ancestor)
         differs = now.missing != then.missing
-        for place, (new, old) in enumerate(zip(now.cells, then.cells, strict=True)):
-            differs[:, place] |= (now.missing[:, place] == 0) & (new != old)
+        for index, (new, old) in enumerate(zip(now.cells, then.cells, strict=True)):
+            differs[:, index] |= (now.missing[:, index] == 0) & (new != old)
         return np.asarray(differs | (ancestor == NO_ROW)[:, None])
 
 
@@ -421,25 +374,10 @@ def choose_anchors(
 ) -> IntArray:
     """Choose rows to start from: a mixture of hard rows and all rows.
 
-    Parameters
-    ----------
-    hardness : array of shape (n_rows,)
-        Larger is harder; NaN where it is not known.
-    n_anchors : int
-        How many to choose; rows repeat when there are fewer.
-    hard_share : float
-        Share that is drawn by hardness, the others evenly.
-    rng : numpy.random.Generator
-        Source of the draw.
+    A ``hard_share`` of them is drawn by hardness (larger is harder; NaN where it is not
+    known), the others evenly: there no row is used twice before every row was used
+    once.  Row numbers come in random order, and repeat when there are fewer rows.
 
-    Returns
-    -------
-    array of shape (n_anchors,)
-        Row numbers in random order.  In the even part no row is used twice before
-        every row was used once.
-
-    Notes
-    -----
     p_anc in equation 11.  A row's chance in the hard part is proportional to the rank
     of its hardness: ranks have no unit, and one outlier cannot take all anchors.  A row
     of unknown hardness has the mean chance.
@@ -470,11 +408,11 @@ def _spread(chance: FloatArray, n_draws: int, rng: np.random.Generator) -> IntAr
     order = rng.permutation(len(chance))
     upto = np.cumsum(chance[order])
     ticks = (rng.random() + np.arange(n_draws)) * upto[-1] / max(n_draws, 1)
-    place = np.searchsorted(upto, ticks, side="right")
-    return np.asarray(order[np.minimum(place, len(chance) - 1)])
+    index = np.searchsorted(upto, ticks, side="right")
+    return np.asarray(order[np.minimum(index, len(chance) - 1)])
 
 
-def _inherited(
+def _inherit(
     committed: Table, ancestor: IntArray, hardness: FloatArray, lineages: Lineages
 ) -> FloatArray:
     """Return the hardness of committed rows: their ancestor's, or the usual one."""
@@ -545,25 +483,11 @@ def important_by_lineage(
 def important_columns(
     seen: Table, config: ProposalConfig, rng: np.random.Generator
 ) -> BoolArray:
-    """Tell which features the conservative template keeps.
+    """Tell which features the conservative template keeps, judged by the rows ``seen``.
 
-    Parameters
-    ----------
-    seen : Table
-        The real rows to judge by.
-    config : ProposalConfig
-        ``important_share`` of the columns that can be redrawn are important, but never
-        all of them; ``n_bootstraps`` is the number of resamples and of shuffles.
-    rng : numpy.random.Generator
-        Source of resamples and shuffles.
+    ``important_share`` of the columns that can be redrawn are important, but never all
+    of them; ``n_bootstraps`` is the number of resamples and of shuffles.
 
-    Returns
-    -------
-    bool array of shape (n_features,)
-        True for important columns, in the order of ``seen.schema.features``.
-
-    Notes
-    -----
     Appendix C.2.3: mutual information with the target and bootstrap stability of
     feature statistics.  The paper does not say how they are combined; here it is the
     mean of the information, relative to the best column's, and the stability.
@@ -647,7 +571,7 @@ def _levels(table: Table, able: IntArray) -> _Levels:
     for position in able:
         hole = table.missing[:, position] > 0
         if int(position) in numeric:
-            code = _binned(numbers[:, numeric[int(position)]], hole, n_bins)
+            code = _bin(numbers[:, numeric[int(position)]], hole, n_bins)
         else:
             code = table.cells[position].astype(np.int64)
         # A hole is a level like any other: that nobody measured may say much.
@@ -658,6 +582,6 @@ def _levels(table: Table, able: IntArray) -> _Levels:
     return _Levels(np.column_stack(columns), np.array(starts), n_levels)
 
 
-def _binned(values: FloatArray, hole: BoolArray, n_bins: int) -> IntArray:
+def _bin(values: FloatArray, hole: BoolArray, n_bins: int) -> IntArray:
     edges = bin_edges(values[~hole], n_bins)
     return np.searchsorted(np.array(edges), np.where(hole, 0.0, values), side="left")

@@ -15,9 +15,9 @@ from tabtap.policy.learned import (
     PolicyNetwork,
     adamw_step,
     adaptive_weights,
+    clip_gradient,
     kto_loss,
     logistic_loss,
-    shortened,
 )
 from tabtap.policy.reference import ActionDistribution
 
@@ -286,7 +286,7 @@ def test_what_a_step_is_given_stays_as_it_is():
     ("given", "expected"), [([3.0, 4.0], [0.3, 0.4]), ([0.1, 0.2], [0.1, 0.2])]
 )
 def test_only_long_gradients_are_shortened(given, expected):
-    found = shortened(torch.tensor(given, dtype=torch.float64), 0.5)
+    found = clip_gradient(torch.tensor(given, dtype=torch.float64), 0.5)
 
     assert found.tolist() == pytest.approx(expected)
 

@@ -31,7 +31,12 @@ from tabtap.domain import Candidates, Lineages, StepRecord, WindowRecord
 from tabtap.domain.judgement import table_sha256
 from tabtap.errors import RunInterrupted
 from tabtap.evaluate.choose import ChosenEvaluator
-from tabtap.evaluate.judging import FoldReferee, FoldUtility, check_judge, check_metric
+from tabtap.evaluate.judging import (
+    FoldReferee,
+    FoldUtility,
+    check_evaluator,
+    check_metric,
+)
 from tabtap.evaluate.metric import Metric
 from tabtap.evaluate.weights import CHECKPOINTS
 from tabtap.gates import Gates, Rules, standard_gates
@@ -488,11 +493,11 @@ def _check_judges(request: Request, lineages: Lineages, watch: Stopwatch) -> Non
     real, fold, carried = request.real, lineages.fold, request.carried
     if lineages.crossfit:  # under the paper's protocol no referee is asked
         with watch.running("referee"):
-            check_judge(request.referee.evaluator, real, fold, "referee", carried)
+            check_evaluator(request.referee.evaluator, real, fold, "referee", carried)
             if "referee" in request.own.described:
                 check_own_judge(request.referee.evaluator, real, lineages, "referee")
     with watch.running("evaluator"):
-        check_judge(request.evaluator.evaluator, real, fold, "evaluator", carried)
+        check_evaluator(request.evaluator.evaluator, real, fold, "evaluator", carried)
         if "evaluator" in request.own.described:
             check_own_judge(request.evaluator.evaluator, real, lineages, "evaluator")
 

@@ -1,4 +1,4 @@
-"""The judges: what a learner of these rows would predict, and how well.
+"""The evaluators: what a learner of these rows would predict, and how well.
 
 Importing this loads no torch; evaluators that need it are imported when chosen.
 """

@@ -90,7 +90,7 @@ def choose_evaluator(
     if isinstance(choice, Evaluator):
         return ChosenEvaluator(choice, f"{choice.name}: the evaluator that was passed.")
     if choice != "auto":
-        candidate = _named(CANDIDATES, choice, task, role)
+        candidate = _find_by_name(CANDIDATES, choice, task, role)
         why = f"{candidate.name}: asked for by name."
         return ChosenEvaluator(candidate.make(n_jobs), why)
     return pick(CANDIDATES, task=task, license_policy=license_policy, n_jobs=n_jobs)
@@ -137,7 +137,7 @@ def _announce(why: str, passed_over: list[str]) -> None:
         )
 
 
-def _named(
+def _find_by_name(
     candidates: Sequence[Candidate], name: object, task: Task, role: str
 ) -> Candidate:
     known = {candidate.name: candidate for candidate in candidates}
@@ -236,7 +236,7 @@ def _tabicl_absent(task: Task) -> str | None:
     return TabICL().missing_part(task)
 
 
-def _closed(version: Version) -> Candidate:
+def _closed_tabpfn(version: Version) -> Candidate:
     return Candidate(
         f"tabpfn-{version}",
         partial(_tabpfn, version),
@@ -249,7 +249,7 @@ def _closed(version: Version) -> Candidate:
 
 
 CANDIDATES: tuple[Candidate, ...] = (
-    _closed("v3.5"),
+    _closed_tabpfn("v3.5"),
     Candidate(
         "tabpfn-v1",
         _tabpfn_v1,
@@ -289,8 +289,8 @@ CANDIDATES: tuple[Candidate, ...] = (
         absent=_tabicl_absent,
         automatic=(),
     ),
-    _closed("v3"),
-    _closed("v2.6"),
-    _closed("v2.5"),
+    _closed_tabpfn("v3"),
+    _closed_tabpfn("v2.6"),
+    _closed_tabpfn("v2.5"),
 )
 """What can be asked for by name; of those that ``"auto"`` may choose the best first."""

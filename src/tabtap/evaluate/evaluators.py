@@ -161,7 +161,7 @@ show when a gain is the booster's alone.
 """
 
 N_ROUNDS, LEARNING_RATE, N_LEAVES, N_BINS, COLUMN_SHARE = 30, 0.2, 15, 63, 0.5
-"""A booster a tenth as dear as the usual one and as good on few rows; see DECISIONS."""
+"""A booster at a tenth of the usual cost and as good on few rows; see DECISIONS."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -333,21 +333,9 @@ BOOSTERS = tuple(_QUIET)
 
 
 def booster(name: str, task: Task, role: str = "referee") -> Estimator:
-    """Return an unfitted booster of a package.
+    """Return an unfitted booster of a package, ``"lightgbm"`` or ``"xgboost"``.
 
-    Parameters
-    ----------
-    name : {"lightgbm", "xgboost"}
-        The package.
-    task : {"classification", "regression"}
-        What the table asks for.
-    role : str, default="referee"
-        The setting that the name was passed as, for messages.
-
-    Raises
-    ------
-    UserInputError
-        If the package is not installed.
+    If it is not installed, the message names ``role``: the setting it was passed as.
     """
     begin, quiet = _QUIET[name]
     try:

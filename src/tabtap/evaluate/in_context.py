@@ -69,13 +69,7 @@ def answer_in_context(
     classify: Classify,
     estimate: Estimate,
 ) -> list[Prediction]:
-    """Return one prediction per (context, queries) pair, in the order given.
-
-    Raises
-    ------
-    UserInputError
-        If a context has no rows, or tables have no target.
-    """
+    """Return one prediction per (context, queries) pair, in the order given."""
     task = task_of(contexts, queries)
     pairs = zip(contexts, queries, strict=True)
     if task == "classification":
@@ -93,12 +87,12 @@ def smallest_question(task: Task) -> Asked:
 def _labels(context: Table, queries: Table, classify: Classify) -> ClassPrediction:
     present, codes = np.unique(context.target.astype(np.int64), return_inverse=True)
     everything = np.zeros((len(queries), context.schema.n_conditions))
-    asked = _asked(context, queries, codes)
+    asked = _question(context, queries, codes)
     if len(present) == 1 or len(queries) == 0 or asked.context.shape[1] == 0:
         everything[:, present] = np.bincount(codes) / len(codes)
     else:
-        found = np.asarray(classify(asked), dtype=np.float64)[: len(queries)]
-        everything[:, present] = found / found.sum(axis=1, keepdims=True)
+        likely = np.asarray(classify(asked), dtype=np.float64)[: len(queries)]
+        everything[:, present] = likely / likely.sum(axis=1, keepdims=True)
     return ClassPrediction(everything)
 
 
@@ -107,16 +101,16 @@ def _values(context: Table, queries: Table, estimate: Estimate) -> ValuePredicti
     # around 1e6 would leave few of them for what differs.
     unit = TargetUnit.of(context)
     target = unit.standardise(context.target_values)
-    asked = _asked(context, queries, target)
+    asked = _question(context, queries, target)
     if np.ptp(target) == 0 or len(queries) == 0 or asked.context.shape[1] == 0:
         size = len(queries)
         mean, variance = np.full(size, target.mean()), np.full(size, target.var())
     else:
-        mean, variance = (told[: len(queries)] for told in estimate(asked))
+        mean, variance = (figure[: len(queries)] for figure in estimate(asked))
     return ValuePrediction(unit.center + unit.spread * mean, unit.spread**2 * variance)
 
 
-def _asked(context: Table, queries: Table, target: FloatArray | IntArray) -> Asked:
+def _question(context: Table, queries: Table, target: FloatArray | IntArray) -> Asked:
     numbers = _tame(numbers_of(context), numbers_of(queries))
     levels = _known_levels(codes_of(context), codes_of(queries))
     known, asked = (np.hstack(both) for both in zip(numbers, levels, strict=True))
@@ -140,8 +134,8 @@ def _tame(known: FloatArray, asked: FloatArray) -> tuple[FloatArray, FloatArray]
 
 def _known_levels(known: CodeArray, asked: CodeArray) -> tuple[FloatArray, FloatArray]:
     met = np.zeros(asked.shape, dtype=np.bool_)
-    for place, column in enumerate(known.T):
-        met[:, place] = np.isin(asked[:, place], column)
+    for column_index, column in enumerate(known.T):
+        met[:, column_index] = np.isin(asked[:, column_index], column)
     return (
         np.where(known >= 0, known, np.nan),
         np.where(met & (asked >= 0), asked, np.nan),
@@ -181,24 +175,13 @@ Model = Any
 class TabPFNPackage:
     """Predicts labels or numbers with the ``tabpfn`` package, one context at a time.
 
-    Parameters
-    ----------
-    version : {"v2", "v2.5", "v2.6", "v3", "v3.5"}, default="v2"
-        Which weights.  Those of v2 are free for every use; all later ones are not.
-    n_estimators : int, default=1
-        Views of the table that answers are averaged over; each costs as much as the
-        first.
-    model_path : str or Path, optional
-        A checkpoint file.  Default: for the regressor of v2 what
-        ``fetch_weights("tabpfn-v2-regressor")`` brought, else the file in the package's
-        own cache folder (``TABPFN_MODEL_CACHE_DIR``).
-    device : str, default="auto"
-        A torch device; ``auto`` takes CUDA, then MPS, then the CPU.
-    seed : int, default=0
-        Fixes the package's shuffles.
+    The weights of ``version`` v2 are free for every use; those of all later ones are
+    not.  ``model_path`` is a checkpoint file; by default, for the regressor of v2, what
+    ``fetch_weights("tabpfn-v2-regressor")`` brought, else the file in the package's own
+    cache folder (``TABPFN_MODEL_CACHE_DIR``).  Answers are averaged over
+    ``n_estimators`` views of the table, each as costly as the first; ``seed`` fixes the
+    package's shuffles.  ``device="auto"`` is CUDA, else MPS, else the CPU.
 
-    Notes
-    -----
     Categories and holes are handed over as such.  The variance of a predicted number is
     that of the distribution the network states.  The limits the package sets itself
     (1,000 rows on a CPU for v2) are lifted: it answers, slowly.
@@ -235,28 +218,23 @@ class TabPFNPackage:
     ) -> list[Prediction]:
         """Return one prediction per (context, queries) pair, in the order given.
 
-        Raises
-        ------
-        UserInputError
-            If the package is not installed or refuses the rows.
-        WeightsError
-            If the weights are not on this machine; they are not looked for elsewhere.
+        Weights that are not on this machine are a ``WeightsError``: nothing is fetched.
         """
         return answer_in_context(
             contexts, queries, classify=self._classify, estimate=self._estimate
         )
 
     def _classify(self, asked: Asked) -> FloatArray:
-        model = self._fitted("classification", asked)
+        model = self._fit("classification", asked)
         return np.asarray(model.predict_proba(asked.queries))
 
     def _estimate(self, asked: Asked) -> tuple[FloatArray, FloatArray]:
-        model = self._fitted("regression", asked)
-        told = model.predict(asked.queries, output_type="full")
-        variance = told["criterion"].variance(told["logits"])
-        return np.asarray(told["mean"], np.float64), np.asarray(variance.cpu())
+        model = self._fit("regression", asked)
+        answer = model.predict(asked.queries, output_type="full")
+        variance = answer["criterion"].variance(answer["logits"])
+        return np.asarray(answer["mean"], np.float64), np.asarray(variance.cpu())
 
-    def _fitted(self, task: Task, asked: Asked) -> Model:
+    def _fit(self, task: Task, asked: Asked) -> Model:
         if task not in self._networks:
             self._networks[task] = self._load(task)
         model = self._estimator(task, self._networks[task])
@@ -320,10 +298,10 @@ def missing_part(version: Version, task: Task) -> str | None:
         return None
     if ours:
         return f"its weights are not on this machine.{_fetch_sentence()}"
-    kind, place = _tabpfn_class(task), _package_file(version, task)
+    kind, path = _tabpfn_class(task), _package_file(version, task)
     login = "" if version == "v2" else ", after a login (they are not free for all use)"
     return (
-        f"{str(place)!r} is not on this machine. Put it there, or have the package "
+        f"{str(path)!r} is not on this machine. Put it there, or have the package "
         f"fetch it{login}: tabpfn.{kind}.create_default_for_version("
         f"tabpfn.constants.ModelVersion({version!r})).fit([[0.0], [1.0]], [0, 1])."
     )
@@ -385,21 +363,10 @@ _LEVELS = (np.arange(100) + 0.5) / 100
 class TabICL:
     """Predicts labels or numbers with the ``tabicl`` package, one context at a time.
 
-    Parameters
-    ----------
-    n_estimators : int, default=1
-        Views of the table that answers are averaged over; each costs as much as the
-        first.
-    model_path : str or Path, optional
-        A checkpoint file, of the kind that the table asks for (labels or numbers).
-        Default: what the package has fetched before.
-    device : str, default="auto"
-        A torch device; ``auto`` takes CUDA, then MPS, then the CPU.
-    seed : int, default=0
-        Fixes the package's shuffles.
+    ``model_path`` is a checkpoint file of the kind that the table asks for (labels or
+    numbers); by default what the package has fetched before.  The other settings are
+    those of ``TabPFNPackage``.
 
-    Notes
-    -----
     A missing number is the context's mean and a missing category a level of its own:
     the package leaves out a column that is missing in all queries, so its answer to a
     query with holes would depend on the other queries.  The variance of a predicted
@@ -429,12 +396,7 @@ class TabICL:
     ) -> list[Prediction]:
         """Return one prediction per (context, queries) pair, in the order given.
 
-        Raises
-        ------
-        UserInputError
-            If the package refuses the rows.
-        WeightsError
-            If package or weights are not on this machine; nothing is fetched.
+        Weights that are not on this machine are a ``WeightsError``: nothing is fetched.
         """
         return answer_in_context(
             contexts, queries, classify=self._classify, estimate=self._estimate
@@ -455,19 +417,19 @@ class TabICL:
         return None
 
     def _classify(self, asked: Asked) -> FloatArray:
-        context, queries = _filled(asked)
-        model = self._fitted("classification", context, asked.target)
+        context, queries = _fill_holes(asked)
+        model = self._fit("classification", context, asked.target)
         return np.asarray(model.predict_proba(queries))
 
     def _estimate(self, asked: Asked) -> tuple[FloatArray, FloatArray]:
-        context, queries = _filled(asked)
-        model = self._fitted("regression", context, asked.target)
+        context, queries = _fill_holes(asked)
+        model = self._fit("regression", context, asked.target)
         wanted = ["mean", "quantiles"]
-        told = model.predict(queries, output_type=wanted, alphas=list(_LEVELS))
-        mean, quantiles = (np.asarray(told[key], np.float64) for key in wanted)
+        answer = model.predict(queries, output_type=wanted, alphas=list(_LEVELS))
+        mean, quantiles = (np.asarray(answer[key], np.float64) for key in wanted)
         return mean, np.asarray(quantiles.var(axis=1))
 
-    def _fitted(
+    def _fit(
         self, task: Task, context: FloatArray, target: FloatArray | IntArray
     ) -> Model:
         if task not in self._found:
@@ -507,7 +469,7 @@ def _tabicl_class(task: Task) -> str:
     return "TabICLClassifier" if task == "classification" else "TabICLRegressor"
 
 
-def _filled(asked: Asked) -> tuple[FloatArray, FloatArray]:
+def _fill_holes(asked: Asked) -> tuple[FloatArray, FloatArray]:
     """Return both matrices without holes."""
     whole = ~np.isnan(asked.context)
     total = np.where(whole, asked.context, 0.0).sum(axis=0)

@@ -69,24 +69,22 @@ class FoldUtility:
     ) -> list[UtilityEstimate]:
         """Estimate the gain of each of several sets of rows, on the same focus.
 
-        Notes
-        -----
         Equation 14: the loss before minus the loss after.  A set without rows for a
         fold gains nothing there, and the evaluator is not asked.
         """
-        contexts, queries, places = [], [], []
+        contexts, queries, pairs = [], [], []
         for number, rows in enumerate(added):
             for fold, context in enumerate(baseline.contexts):
                 beside = self.lineages.held_by(self.lineages.judging(fold), rows)
                 if len(beside):
                     contexts.append(concat([context, beside]))
                     queries.append(baseline.focus[fold])
-                    places.append((number, fold))
+                    pairs.append((number, fold))
         drops = [
             [np.zeros(len(losses)) for losses in baseline.fold_losses] for _ in added
         ]
         answers = self._ask(contexts, queries) if contexts else []
-        for (number, fold), asked, answer in zip(places, queries, answers, strict=True):
+        for (number, fold), asked, answer in zip(pairs, queries, answers, strict=True):
             drops[number][fold] = baseline.fold_losses[fold] - answer.losses(asked)
         return [_estimate(drop) for drop in drops]
 
@@ -103,17 +101,17 @@ class FoldUtility:
         pairs, group = np.unique(
             np.stack([rows.unseen_fold, home]), axis=1, return_inverse=True
         )
-        places = [np.flatnonzero(np.ravel(group) == k) for k in range(pairs.shape[1])]
-        contexts = [self._apart(int(unseen), int(own)) for unseen, own in pairs.T]
-        answers = self._ask(contexts, [rows.take(part) for part in places])
+        parts = [np.flatnonzero(np.ravel(group) == k) for k in range(pairs.shape[1])]
+        contexts = [self._outside(int(unseen), int(own)) for unseen, own in pairs.T]
+        answers = self._ask(contexts, [rows.take(part) for part in parts])
         return scatter(
             [
                 (part, _one_learner(answer))
-                for part, answer in zip(places, answers, strict=True)
+                for part, answer in zip(parts, answers, strict=True)
             ]
         )
 
-    def _apart(self, unseen: int, own: int) -> Table:
+    def _outside(self, unseen: int, own: int) -> Table:
         """Return the real rows of all folds but two."""
         fold = self.lineages.fold
         rows = np.flatnonzero((fold != unseen) & (fold != own))
@@ -124,7 +122,7 @@ class FoldUtility:
     def _context(self, fold: int, committed: Table) -> Table:
         beside = self.lineages.held_by(self.lineages.judging(fold), committed)
         if self.config.max_committed is not None:
-            beside = _thinned(beside, self.config.max_committed)
+            beside = _thin(beside, self.config.max_committed)
         return concat([self.real.take(self.lineages.seen(fold)), beside])
 
     def _ask(
@@ -145,7 +143,7 @@ def _estimate(drops: Sequence[FloatArray]) -> UtilityEstimate:
     )
 
 
-def _thinned(rows: Table, most: int) -> Table:
+def _thin(rows: Table, most: int) -> Table:
     # Evenly spaced, so that every window keeps its share.
     if len(rows) <= most:
         return rows
@@ -156,27 +154,11 @@ def _thinned(rows: Table, most: int) -> Table:
 
 
 def hardest_rows(hardness: FloatArray, fraction: float) -> IntArray:
-    """Pick the hardest share of some query rows.
+    """Pick the hardest share of some query rows, hardest first; at least one.
 
-    Parameters
-    ----------
-    hardness : array of shape (n_rows,)
-        Entropy for classification, absolute residual for regression.
-    fraction : float
-        Share of the rows to keep, in (0, 1].  At least one row is always kept.
+    ``hardness`` has shape (n_rows,): entropy for classification, absolute residual for
+    regression.  ``fraction`` is in (0, 1].  Equally hard rows keep their order.
 
-    Returns
-    -------
-    array of shape (n_kept,)
-        Row numbers, hardest first.  Equally hard rows keep their order.
-
-    Raises
-    ------
-    UserInputError
-        If there is no row to pick from or a hardness is NaN.
-
-    Notes
-    -----
     The result is Q_hard in equation 13.  It is chosen once per window, from D_t alone,
     and reused for D_t plus candidates: two losses are only comparable on the same rows.
 
@@ -212,21 +194,9 @@ def ask(
 ) -> list[Prediction]:
     """Return an evaluator's predictions, one per pair, in the unit of the real rows.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Who is asked.
-    contexts, queries : sequences of Table
-        What each question is answered from, and what it is about.
-    real : Table
-        The real rows, in whose deviations errors are counted.
-    role : {"evaluator", "referee"}, default="evaluator"
-        The setting that it was passed as, for messages.
-
-    Raises
-    ------
-    EvaluatorError
-        If it raises, or answers with what is no prediction of the queries.
+    An evaluator that raises, or answers with what is no prediction of the queries, is
+    an ``EvaluatorError``; it names ``role``, the setting that the evaluator was passed
+    as.
     """
     try:
         answers = list(evaluator.predict(contexts, queries))
@@ -237,7 +207,7 @@ def ask(
         raise
     except Exception as error:
         raise EvaluatorError(
-            f"The {role} {evaluator.name!r} failed on {_counted(contexts)}: "
+            f"The {role} {evaluator.name!r} failed on {_describe_sizes(contexts)}: "
             f"{type(error).__name__}: {error}. {_way_out(evaluator, role)}"
         ) from error
     raise EvaluatorError(
@@ -247,7 +217,7 @@ def ask(
     )
 
 
-def _counted(contexts: Sequence[Table]) -> str:
+def _describe_sizes(contexts: Sequence[Table]) -> str:
     sizes = sorted(map(len, contexts))
     if len(sizes) == 1:
         return f"a context of {sizes[0]} rows"
@@ -287,15 +257,15 @@ def _faults_of_learner(answer: Prediction, real: Table) -> Iterator[str]:
 def _faults_of_classes(
     answer: ClassPrediction, levels: Sequence[object] | None
 ) -> Iterator[str]:
-    found = answer.probabilities
+    probabilities = answer.probabilities
     if levels is None:
         yield "answered probabilities of classes when it was asked for numbers"
-    elif found.ndim != 2 or found.shape[1] != len(levels):
+    elif probabilities.ndim != 2 or probabilities.shape[1] != len(levels):
         yield (
-            f"answered probabilities of shape {found.shape}, but there are "
+            f"answered probabilities of shape {probabilities.shape}, but there are "
             f"{len(levels)} classes and each needs a column"
         )
-    elif np.isnan(found).any():
+    elif np.isnan(probabilities).any():
         yield "answered NaN as a probability"
 
 
@@ -343,11 +313,13 @@ class FoldReferee:
         queries = [self.real.take(self.lineages.asked(fold)) for fold in folds]
         contexts = [self._context(fold, synthetic) for fold in folds]
         answers = ask(self.evaluator, contexts, queries, self.real, "referee")
-        overall = [self._score(a, q) for a, q in zip(answers, queries, strict=True)]
+        overall = [
+            self.metric.score(a, q) for a, q in zip(answers, queries, strict=True)
+        ]
         by_learner: dict[str, list[FloatArray]] = {}
         for answer, asked in zip(answers, queries, strict=True):
             for name, member in _members(answer).items():
-                by_learner.setdefault(name, []).append(self._score(member, asked))
+                by_learner.setdefault(name, []).append(self.metric.score(member, asked))
         return RefereeScores(
             self._in_order(folds, overall),
             {name: self._in_order(folds, part) for name, part in by_learner.items()},
@@ -356,9 +328,6 @@ class FoldReferee:
     def _context(self, fold: int, synthetic: Table) -> Table:
         beside = self.lineages.held_by(self.lineages.judging(fold), synthetic)
         return concat([self.real.take(self.lineages.seen(fold)), beside])
-
-    def _score(self, answer: Prediction, asked: Table) -> FloatArray:
-        return self.metric.score(answer, asked)
 
     def _in_order(
         self, folds: Sequence[int], parts: Sequence[FloatArray]
@@ -371,51 +340,29 @@ class FoldReferee:
 
 
 def check_metric(metric: Metric, real: Table, lineages: Lineages) -> None:
-    """Refuse a metric that cannot score these folds, before anything is trained.
-
-    Raises
-    ------
-    UserInputError
-        If it cannot score the table, or fewer than two of its folds.
-    """
+    """Refuse a metric that cannot score these folds, before anything is trained."""
     scorable_folds(metric, real, lineages)
 
 
-def check_judge(
+def check_evaluator(
     evaluator: Evaluator,
     real: Table,
     fold: IntArray,
     role: Role,
     carried: Collection[Hashable] = (),
 ) -> None:
-    """Have a judge answer one fold from the others, before anything is trained.
+    """Have an evaluator answer one fold from the others, before anything is trained.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Who is to judge.
-    real : Table
-        The real rows.
-    fold : array of shape (n_rows,)
-        Fold of every real row.
-    role : {"evaluator", "referee"}
-        The setting that it was passed as, for messages.
-    carried : collection of column names
-        Identifiers that new rows have.
-
-    Raises
-    ------
-    UserInputError
-        If it cannot be fitted, or is of the wrong kind for the task.
-    EvaluatorError
-        If it raises, or answers with what is no prediction of the queries.
+    ``fold`` is that of every real row; ``carried`` are the identifiers that new rows
+    have.  An evaluator of the wrong kind for the task, or that cannot be fitted, is a
+    ``UserInputError``; for all else see ``ask``.
     """
     others = real.take(fold != 0)
-    made = _as_made(others.take(np.arange(1)), carried)
+    made = _as_new_rows(others.take(np.arange(1)), carried)
     ask(evaluator, [concat([others, *made])], [real.take(fold == 0)], real, role)
 
 
-def _as_made(rows: Table, carried: Collection[Hashable]) -> list[Table]:
+def _as_new_rows(rows: Table, carried: Collection[Hashable]) -> list[Table]:
     """Return some rows as new ones look, if that differs: without identifiers."""
     lost = np.array(
         [
@@ -433,12 +380,7 @@ def scorable_folds(metric: Metric, real: Table, lineages: Lineages) -> list[int]
     """Return the folds of which a metric can say something, by true targets alone.
 
     An area under a curve needs rows of every class, R squared two different targets.
-
-    Raises
-    ------
-    UserInputError
-        If it cannot score the table, or fewer than two of its folds: a single one has
-        no error bar.
+    Fewer than two such folds are refused: a single one has no error bar.
     """
     if (reason := _obstacle(metric, real, real)) is not None:
         raise reason
@@ -446,9 +388,9 @@ def scorable_folds(metric: Metric, real: Table, lineages: Lineages) -> list[int]
         fold: _obstacle(metric, real.take(lineages.asked(fold)), real)
         for fold in range(lineages.n_folds)
     }
-    folds = [fold for fold, found in reasons.items() if found is None]
+    folds = [fold for fold, problem in reasons.items() if problem is None]
     if len(folds) < min(2, lineages.n_folds):
-        first = next(found for found in reasons.values() if found is not None)
+        first = next(problem for problem in reasons.values() if problem is not None)
         raise UserInputError(
             f"{len(folds)} of {lineages.n_folds} folds can be scored, and two are "
             f"needed for an error bar. {first}"

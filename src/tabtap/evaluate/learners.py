@@ -54,20 +54,10 @@ def class_probabilities(
 ) -> FloatArray:
     """Return probabilities that sum to one, from a model fitted on codes 0, 1, ...
 
-    Parameters
-    ----------
-    model : fitted classifier
-        Its ``predict_proba`` if it has one; else the softmax of its
-        ``decision_function`` (uncalibrated: right in order, not in size); else its
-        labels, each with probability 1.
-    matrix : array of shape (n_rows, n_columns), or frame
-        Rows, encoded or not as those that it was fitted on.
-    n_classes : int
-        Number of classes it was fitted on.
-
-    Returns
-    -------
-    array of shape (n_rows, n_classes)
+    Shape (n_rows, n_classes): the model's ``predict_proba`` if it has one; else the
+    softmax of its ``decision_function`` (uncalibrated: right in order, not in size);
+    else its labels, each with probability 1.  ``matrix`` is a frame if it was fitted on
+    one.
     """
     if hasattr(model, "predict_proba"):
         stated = np.asarray(model.predict_proba(matrix), dtype=np.float64)
@@ -85,22 +75,12 @@ def class_probabilities(
 def value_moments(
     model: Estimator, matrix: FloatArray, seen: FloatArray, values: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return mean and variance of the target for each row.
+    """Return mean and variance of the target, each of shape (n_rows,).
 
-    Parameters
-    ----------
-    model : fitted regressor
-        The variance is the one it states (``predict(..., return_std=True)``); else
-        that among the trees of a forest; else the mean squared residual on ``seen``,
-        the same for every row and too small for a model that remembers its rows.
-    matrix : array of shape (n_rows, n_columns)
-        Encoded rows to be answered.
-    seen, values : arrays
-        Encoded rows and targets that it was fitted on.
-
-    Returns
-    -------
-    tuple of two arrays of shape (n_rows,)
+    The variance is the one the model states (``predict(..., return_std=True)``); else
+    that among the trees of a forest; else the mean squared residual on ``seen`` and
+    ``values``, which it was fitted on: the same for every row, and too small for a
+    model that remembers its rows.
     """
     if _states_deviation(model):
         mean, deviation = model.predict(matrix, return_std=True)
@@ -139,28 +119,12 @@ def answer_with(
 ) -> list[dict[str, LearnerPrediction]]:
     """Fit every learner on every context and have it answer that context's queries.
 
-    Parameters
-    ----------
-    learners : mapping of str to estimator
-        Cloned before they are fitted.  A random state left open becomes ``SEED``, and
-        a number of neighbours larger than the context becomes the context's size.  One
-        that goes by columns is given them as the user gave them.
-    contexts, queries : sequences of Table
-        One pair per fold; the queries' targets are not read.
-    n_jobs : int, default=1
-        Fits at a time, in processes of their own.
-
-    Returns
-    -------
-    list of dict of str to ClassPrediction or ValuePrediction
-        One per pair, by learner.  Where a context has a single class or target value,
-        nothing is fitted and that is the answer.
-
-    Raises
-    ------
-    UserInputError
-        If a context has no rows, tables have no target, a learner is of the wrong
-        kind, or a learner refuses the rows.
+    One dict per pair, by learner.  Learners are cloned before they are fitted; a random
+    state left open becomes ``SEED``, and a number of neighbours larger than the context
+    becomes the context's size.  One that goes by columns is given them as the user gave
+    them.  The queries' targets are not read.  Where a context has a single class or
+    target value, nothing is fitted and that is the answer.  Up to ``n_jobs`` fits run
+    at a time, in processes of their own.
     """
     task = task_of(contexts, queries)
     for name, learner in learners.items():
@@ -182,10 +146,10 @@ def task_of(contexts: Sequence[Table], queries: Sequence[Table]) -> Task:
             f"{len(contexts)} contexts and {len(queries)} tables of queries cannot be "
             "paired. Pass one table of queries for each context, and at least one."
         )
-    for place, context in enumerate(contexts):
+    for index, context in enumerate(contexts):
         if len(context) == 0:
             raise UserInputError(
-                f"Context {place} has no rows to learn from. Use fewer folds."
+                f"Context {index} has no rows to learn from. Use fewer folds."
             )
     target = contexts[0].schema.target
     if target is None:
@@ -237,7 +201,7 @@ def _predict_classes(
     present, code = np.unique(labels, return_inverse=True)
     if len(present) == 1 or len(unseen) == 0:
         return np.full((len(unseen), len(present)), 1.0 / len(present))
-    model = _fitted(name, learner, seen, code)
+    model = _fit(name, learner, seen, code)
     return class_probabilities(model, unseen, len(present))
 
 
@@ -250,14 +214,14 @@ def _predict_values(
 ) -> ValuePrediction:
     if (values == values[0]).all() or len(unseen) == 0:  # LightGBM refuses one row
         return ValuePrediction(np.full(len(unseen), values[0]), np.zeros(len(unseen)))
-    model = _fitted(name, learner, seen, values)
+    model = _fit(name, learner, seen, values)
     return ValuePrediction(*value_moments(model, unseen, seen, values))
 
 
-def _fitted(
+def _fit(
     name: str, learner: Estimator, rows: Rows, target: FloatArray | IntArray
 ) -> Estimator:
-    model = _prepared(learner, len(rows))
+    model = _prepare(learner, len(rows))
     with warnings.catch_warnings():
         # Few steps are a setting; a user who wants more of them raises the limit.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -270,7 +234,7 @@ def _fitted(
             ) from error
 
 
-def _prepared(learner: Estimator, n_rows: int) -> Estimator:
+def _prepare(learner: Estimator, n_rows: int) -> Estimator:
     model = clone(learner)
     changed: dict[str, int] = {}
     for path, value in model.get_params(deep=True).items():
@@ -306,21 +270,11 @@ def encode(
 ) -> tuple[FloatArray, list[FloatArray]]:
     """Turn tables into matrices that any predictor can read.
 
-    Parameters
-    ----------
-    train : Table
-        Rows that fix means, scales and levels.
-    others : sequence of Table
-        Rows to be turned into matrices in the same way.
-
-    Returns
-    -------
-    tuple of array and list of arrays
-        The training matrix and one matrix per other table, each of shape
-        (n_rows, n_columns).  A missing number is the training mean, a missing category
-        a level of its own; a level not met in training is all zeros.  Columns that are
-        neither (constants, identifiers) are left out; with no column left there is one
-        column of zeros.
+    Returns the training matrix and one for each other table.  The training rows fix
+    means, scales and levels.  A missing number is the training mean, a missing category
+    a level of its own; a level not met in training is all zeros.  Columns that are
+    neither (constants, identifiers) are left out; with no column left there is one
+    column of zeros.
     """
     tables = [train, *others]
     blocks = [
@@ -345,8 +299,8 @@ def numbers_of(table: Table) -> FloatArray:
     codes = table.categorical
     values = [
         # Code -1 reads the NaN at the end: a missing value.
-        np.append(levels_of(table.schema, int(place)), np.nan)[codes[:, place]]
-        for place in coded
+        np.append(levels_of(table.schema, int(index)), np.nan)[codes[:, index]]
+        for index in coded
     ]
     return np.column_stack([table.numeric, *values])
 
@@ -356,9 +310,9 @@ def codes_of(table: Table) -> CodeArray:
     return table.categorical[:, ~coded_numbers(table.schema)]
 
 
-def levels_of(schema: Schema, place: int) -> FloatArray:
+def levels_of(schema: Schema, index: int) -> FloatArray:
     """Return, in code order, the numbers that one categorical column holds."""
-    column = schema.features[schema.categorical[place]]
+    column = schema.features[schema.categorical[index]]
     return np.array(column.levels, dtype=np.float64)
 
 
@@ -376,17 +330,17 @@ def _encode_numbers(views: list[FloatArray]) -> list[FloatArray]:
     scale = make_pipeline(
         SimpleImputer(strategy="mean", keep_empty_features=True), StandardScaler()
     ).fit(tame[0])
-    return [_transformed(scale, view) for view in tame]
+    return [_transform(scale, view) for view in tame]
 
 
 def _encode_categories(views: list[CodeArray]) -> list[FloatArray]:
     if views[0].shape[1] == 0:
         return [view.astype(np.float64) for view in views]
     levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(views[0])
-    return [_transformed(levels, view) for view in views]
+    return [_transform(levels, view) for view in views]
 
 
-def _transformed(fitted: BaseEstimator, view: FloatArray | CodeArray) -> FloatArray:
+def _transform(fitted: BaseEstimator, view: FloatArray | CodeArray) -> FloatArray:
     if len(view) == 0:  # scikit-learn refuses a matrix without rows
         return np.empty((0, len(fitted.get_feature_names_out())))
     return np.asarray(fitted.transform(view))

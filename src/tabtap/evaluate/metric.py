@@ -163,10 +163,10 @@ def _unscorable(name: str, queries: Table, error: Exception) -> UserInputError:
         n_there, n_levels = len(np.unique(queries.target)), len(target.column.levels)
         about = f"{n_there} of {n_levels} classes"
         others = "'score', 'accuracy' or 'f1_macro'"
-    said = " ".join(str(error).split()).rstrip(".")
-    said = re.sub(r"_Answered\w+", "a prediction", said)
+    message = " ".join(str(error).split()).rstrip(".")
+    message = re.sub(r"_Answered\w+", "a prediction", message)
     return UserInputError(
-        f"scoring={name!r} cannot score {len(queries)} rows of {about}: {said}. "
+        f"scoring={name!r} cannot score {len(queries)} rows of {about}: {message}. "
         f"Use another, such as {others}."
     )
 

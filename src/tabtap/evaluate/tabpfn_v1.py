@@ -46,24 +46,13 @@ times for twenty of 300, never less by the clock; idle cores are kinder."""
 class TabPFNv1:
     """Predicts class labels with the network of TabPFN v1 (Hollmann et al., 2023).
 
-    Parameters
-    ----------
-    n_permutations : int, default=1
-        Orders of columns and labels that answers are averaged over; each costs as much
-        as the first.
-    precision : {"auto", "float32", "bfloat16"}, default="auto"
-        ``auto`` takes bfloat16 where the device computes with it natively; it moves
-        probabilities by less than 0.01.
-    device : str, default="auto"
-        A torch device; ``auto`` takes CUDA, then MPS, then the CPU.
-    seed : int, default=0
-        Fixes the permutations, and the rows kept of a context that is too large.
-    weights : mapping of str to Tensor, optional
-        Tensors by name; by default those that ``fetch_weights("tabpfn-v1")`` brought
-        are loaded when the first question comes.
+    Answers are averaged over ``n_permutations`` orders of columns and labels, each as
+    costly as the first.  ``precision="auto"`` is bfloat16 where the device computes
+    with it natively, which moves probabilities by less than 0.01; ``device="auto"``
+    is CUDA, else MPS, else the CPU.  ``seed`` fixes the permutations, and the rows kept
+    of a context that is too large.  Without ``weights``, those that
+    ``fetch_weights("tabpfn-v1")`` brought are loaded when the first question comes.
 
-    Notes
-    -----
     Made for up to 1,000 rows, 100 columns (a category counts once for each of its
     levels) and 10 classes.  A larger context is cut to 1,000 rows, classes keeping
     their shares; of more columns the 100 are read that say most about the label in the
@@ -100,24 +89,8 @@ class TabPFNv1:
     ) -> list[Prediction]:
         """Return class probabilities for each context's queries, in the order given.
 
-        Parameters
-        ----------
-        contexts : sequence of Table
-            Labelled rows to learn from.
-        queries : sequence of Table
-            Rows to predict, one table per context; their labels are not read.
-
-        Returns
-        -------
-        list of ClassPrediction
-            A class that a context does not have gets probability 0.
-
-        Raises
-        ------
-        UserInputError
-            If the target is not a class label, or a context has no rows.
-        WeightsError
-            If the weights have not been fetched.
+        A class that a context does not have gets probability 0.  The queries' labels
+        are not read.
         """
         _check(contexts, queries)
         prepared = [
@@ -126,10 +99,10 @@ class TabPFNv1:
         ]
         for sentence in _limits_met(prepared):
             warnings.warn(sentence, EvaluatorLimitWarning, stacklevel=2)
-        found = self._answers(prepared)
+        answers = self._answers(prepared)
         return [
             ClassPrediction(_spread(rows, some, context.schema.n_conditions))
-            for rows, some, context in zip(prepared, found, contexts, strict=True)
+            for rows, some, context in zip(prepared, answers, contexts, strict=True)
         ]
 
     def _answers(self, prepared: Sequence[Rows]) -> list[FloatArray]:
@@ -137,10 +110,10 @@ class TabPFNv1:
         flat = [question for pair in asked for member in pair for question in member]
         with self._threads(flat):
             answers = iter(answer(self._network, flat))
-        found = [[[next(answers) for _ in member] for member in pair] for pair in asked]
+        parts = [[[next(answers) for _ in member] for member in pair] for pair in asked]
         return [
             conclude(rows, some, self.n_permutations, self.seed)
-            for rows, some in zip(prepared, found, strict=True)
+            for rows, some in zip(prepared, parts, strict=True)
         ]
 
     @cached_property
@@ -176,29 +149,29 @@ def _check(contexts: Sequence[Table], queries: Sequence[Table]) -> None:
 
 def _limits_met(prepared: Sequence[Rows]) -> list[str]:
     """Return a sentence per limit, the same each time so that it is shown once."""
-    told = []
+    sentences = []
     if any(rows.is_cut for rows in prepared):
-        told.append(
+        sentences.append(
             f"TabPFN v1 reads at most {MAX_ROWS} context rows; larger contexts are cut "
             "to that many, each class by its share."
         )
     if any(rows.is_narrowed for rows in prepared):
-        told.append(
+        sentences.append(
             f"TabPFN v1 reads at most {MAX_COLUMNS} columns, a category counting once "
             "per level; of more it reads those that say most about the label."
         )
     if any(len(rows.classes) > N_CLASSES for rows in prepared):
-        told.append(
+        sentences.append(
             f"TabPFN v1 knows at most {N_CLASSES} classes; more are asked one against "
             "the rest, at one forward per class."
         )
-    return told
+    return sentences
 
 
-def _spread(rows: Rows, found: FloatArray, n_classes: int) -> FloatArray:
+def _spread(rows: Rows, probabilities: FloatArray, n_classes: int) -> FloatArray:
     """Put the probabilities of a context's classes among those of all classes."""
-    everything = np.zeros((len(found), n_classes))
-    everything[:, rows.classes] = found
+    everything = np.zeros((len(probabilities), n_classes))
+    everything[:, rows.classes] = probabilities
     return everything
 
 
@@ -244,11 +217,11 @@ def conclude(
     """Return class probabilities from the answers to the questions of ``ask``."""
     n_columns, n_classes = rows.context.shape[1], len(rows.classes)
     members = permutations(n_columns, n_classes, n_permutations, seed)
-    found = [
-        _unpermuted(answer, n_classes, shift)
+    probabilities = [
+        _undo_permutation(answer, n_classes, shift)
         for answer, (_, shift) in zip(answers, members, strict=True)
     ]
-    return np.asarray(np.mean(found, axis=0))
+    return np.asarray(np.mean(probabilities, axis=0))
 
 
 def permutations(
@@ -269,14 +242,14 @@ def answer(network: Network, questions: Sequence[Question]) -> list[FloatArray]:
     """Return label probabilities per question, of shape (n_queries, n_labels)."""
     pieces = [_pieces(question) for question in questions]
     flat = [piece for some in pieces for piece in some]
-    found: list[FloatArray] = [np.empty(0)] * len(flat)
+    probabilities: list[FloatArray] = [np.empty(0)] * len(flat)
     for numbers in _groups(flat):
         batch = [flat[number] for number in numbers]
         logits = network.logits(_batch(batch)).cpu().numpy().astype(np.float64)
         for number, question, scores in zip(numbers, batch, logits, strict=True):
             rows, columns = len(question.queries), question.n_labels
-            found[number] = _softmax(scores[:rows, :columns] / _TEMPERATURE)
-    answers = iter(found)
+            probabilities[number] = _softmax(scores[:rows, :columns] / _TEMPERATURE)
+    answers = iter(probabilities)
     return [np.concatenate([next(answers) for _ in some]) for some in pieces]
 
 
@@ -294,12 +267,12 @@ def _questions(rows: Rows, roll: int, shift: int) -> list[Question]:
     ]
 
 
-def _unpermuted(
+def _undo_permutation(
     answers: Sequence[FloatArray], n_classes: int, shift: int
 ) -> FloatArray:
     if n_classes <= N_CLASSES:
         return np.roll(answers[0], -shift, axis=1)
-    alone = np.column_stack([found[:, (1 + shift) % 2] for found in answers])
+    alone = np.column_stack([each[:, (1 + shift) % 2] for each in answers])
     return np.asarray(alone / alone.sum(axis=1, keepdims=True))
 
 
@@ -344,22 +317,22 @@ def _batch(questions: Sequence[Question]) -> Batch:
     shape = (len(questions), n_context)
     labels = np.zeros(shape, dtype=np.float32)
     is_row = np.zeros(shape, dtype=np.bool_)
-    for place, question in enumerate(questions):
-        labels[place, : len(question.labels)] = question.labels
-        is_row[place, : len(question.labels)] = True
+    for index, question in enumerate(questions):
+        labels[index, : len(question.labels)] = question.labels
+        is_row[index, : len(question.labels)] = True
     return Batch(
-        context=torch.from_numpy(_filled([q.context for q in questions], n_context)),
+        context=torch.from_numpy(_stack([q.context for q in questions], n_context)),
         labels=torch.from_numpy(labels),
         is_row=torch.from_numpy(is_row),
-        queries=torch.from_numpy(_filled([q.queries for q in questions], n_queries)),
+        queries=torch.from_numpy(_stack([q.queries for q in questions], n_queries)),
     )
 
 
-def _filled(matrices: Sequence[FloatArray], n_rows: int) -> NDArray[np.float32]:
+def _stack(matrices: Sequence[FloatArray], n_rows: int) -> NDArray[np.float32]:
     """Stack matrices, filled up with zeros to a common shape."""
     stacked = np.zeros((len(matrices), n_rows, N_FEATURES), dtype=np.float32)
-    for place, matrix in enumerate(matrices):
-        stacked[place, : matrix.shape[0], : matrix.shape[1]] = matrix
+    for index, matrix in enumerate(matrices):
+        stacked[index, : matrix.shape[0], : matrix.shape[1]] = matrix
     return stacked
 
 
@@ -420,7 +393,7 @@ def prepare_rows(context: Table, queries: Table, seed: int) -> Rows:
     is_narrowed = int(varies.sum()) > MAX_COLUMNS
     if is_narrowed:
         varies = _most_telling(known, labels, varies)
-    known, asked = _scaled(known[:, varies], asked[:, varies])
+    known, asked = _scale(known[:, varies], asked[:, varies])
     return Rows(known, labels, classes, asked, is_cut, is_narrowed)
 
 
@@ -472,9 +445,9 @@ def _even_rows(condition: IntArray, seed: int) -> IntArray:
 
 def _most_telling(known: FloatArray, labels: IntArray, varies: BoolArray) -> BoolArray:
     """Keep the columns that say most about the label in the context."""
-    told = np.where(varies, mutual_information(known, labels), -np.inf)
+    information = np.where(varies, mutual_information(known, labels), -np.inf)
     kept = np.zeros(known.shape[1], dtype=np.bool_)
-    kept[np.argsort(-told, kind="stable")[:MAX_COLUMNS]] = True
+    kept[np.argsort(-information, kind="stable")[:MAX_COLUMNS]] = True
     return kept
 
 
@@ -494,13 +467,13 @@ def mutual_information(columns: FloatArray, labels: IntArray) -> FloatArray:
         joint[:, k] = (bins == k).T.astype(np.float64) @ is_class / n_rows
     apart = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
     ratio = np.divide(joint, apart, out=np.ones_like(joint), where=joint > 0)
-    told = (joint * np.log(ratio)).sum(axis=(1, 2))
+    information = (joint * np.log(ratio)).sum(axis=(1, 2))
     n_used = (joint.sum(axis=2) > 0).sum(axis=1)
     chance = (n_used - 1) * (is_class.shape[1] - 1) / (2 * n_rows)
-    return np.asarray(told - chance)
+    return np.asarray(information - chance)
 
 
-def _scaled(known: FloatArray, asked: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _scale(known: FloatArray, asked: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Standardise, draw outliers in, and make up for the columns that are not there."""
     if known.shape[1] == 0 or len(known) < 2:
         return known, asked

@@ -107,8 +107,8 @@ class Network:
     def logits(self, batch: Batch) -> Tensor:
         """Return float32 class scores of shape (n_pairs, n_queries, 10)."""
         layout = _Layout.of(batch)
-        rows = self._embedded(batch, layout)
-        blocked = self._blocked(batch.is_row)
+        rows = self._embed(batch, layout)
+        blocked = self._attention_bias(batch.is_row)
         for number in range(_N_LAYERS):
             layer = _LAYER.format(number)
             memory = self._memory(layer, rows, layout)
@@ -120,7 +120,7 @@ class Network:
         scores = self._linear("decoder.2", hidden).float()
         return layout.queries(scores)
 
-    def _embedded(self, batch: Batch, layout: _Layout) -> Tensor:
+    def _embed(self, batch: Batch, layout: _Layout) -> Tensor:
         """Return all contexts' rows, all queries and the filling, one below another."""
         parts = [batch.context.flatten(0, 1), batch.queries.flatten(0, 1)]
         features = self._ready(F.pad(torch.cat(parts), (0, 0, 0, layout.n_filling)))
@@ -144,9 +144,9 @@ class Network:
         asked = F.linear(rows, weight, bias)
         context = _attend(layout.context(asked), memory, blocked)
         queries = F.pad(layout.queries(asked), (0, 0, 0, _filling(layout.n_queries)))
-        found = _attend(queries, memory, blocked)[:, : layout.n_queries]
+        answered = _attend(queries, memory, blocked)[:, : layout.n_queries]
         filling = asked.new_zeros(layout.n_filling, width)
-        return torch.cat([context.flatten(0, 1), found.flatten(0, 1), filling])
+        return torch.cat([context.flatten(0, 1), answered.flatten(0, 1), filling])
 
     def _step(self, layer: str, rows: Tensor, answer: Tensor) -> Tensor:
         """Take what attention found through the rest of one layer."""
@@ -167,7 +167,7 @@ class Network:
         keys, values = both.chunk(2, dim=-1)
         return _heads(keys), _heads(values)
 
-    def _blocked(self, is_row: Tensor) -> Tensor | None:
+    def _attention_bias(self, is_row: Tensor) -> Tensor | None:
         """Return what is added to the attention scores: -inf for rows not there."""
         is_row = is_row.to(self.device)
         if bool(is_row.all()):
@@ -210,8 +210,8 @@ def _attend(
     rows: Tensor, memory: tuple[Tensor, Tensor], blocked: Tensor | None
 ) -> Tensor:
     """Return what each row finds in the memory of its pair, in the shape of rows."""
-    found = F.scaled_dot_product_attention(_heads(rows), *memory, attn_mask=blocked)
-    return found.transpose(-2, -3).flatten(-2)
+    attended = F.scaled_dot_product_attention(_heads(rows), *memory, attn_mask=blocked)
+    return attended.transpose(-2, -3).flatten(-2)
 
 
 def _filling(n_rows: int) -> int:

@@ -151,13 +151,7 @@ Download = Callable[[Checkpoint, Path, FetchObserver], Path]
 def download_archive(
     checkpoint: Checkpoint, scratch: Path, observer: FetchObserver
 ) -> Path:
-    """Have pip bring the source archive that holds a checkpoint.
-
-    Raises
-    ------
-    WeightsError
-        If pip is missing or does not find, reach or store the archive.
-    """
+    """Have pip bring the source archive that holds a checkpoint."""
     arrived = scratch / "archive"
     command = _pip_command(checkpoint, arrived)
     process = subprocess.Popen(
@@ -169,23 +163,23 @@ def download_archive(
         env=_pip_environment(checkpoint, scratch),
     )
     try:
-        said = _wait(process, checkpoint, scratch, observer)
+        output = _wait(process, checkpoint, scratch, observer)
     except BaseException:
         process.kill()
         process.communicate()
         raise
     archives = sorted(arrived.glob("*.tar.gz"))
     if process.returncode != 0 or len(archives) != 1:
-        raise _pip_error(checkpoint, said)
+        raise _pip_error(checkpoint, output)
     return archives[0]
 
 
 def _pip_command(checkpoint: Checkpoint, arrived: Path) -> list[str]:
     options = ["--no-deps", "--no-build-isolation", "--no-input", "--progress-bar=off"]
     options += ["--disable-pip-version-check", f"--no-binary={checkpoint.package}"]
-    place = ["--dest", str(arrived)]
+    destination = ["--dest", str(arrived)]
     pip = [sys.executable, "-m", "pip", "download"]
-    return [*pip, *options, *place, checkpoint.requirement]
+    return [*pip, *options, *destination, checkpoint.requirement]
 
 
 def _pip_environment(checkpoint: Checkpoint, scratch: Path) -> dict[str, str]:
@@ -193,11 +187,11 @@ def _pip_environment(checkpoint: Checkpoint, scratch: Path) -> dict[str, str]:
     shelf, working = scratch / "backend", scratch / "working"
     working.mkdir()
     package, _, module = checkpoint.backend.rpartition(".")
-    place = shelf.joinpath(*package.split("."))
-    place.mkdir(parents=True)
-    (place / "__init__.py").touch()
+    folder = shelf.joinpath(*package.split("."))
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
     stand_in = Path(__file__).with_name("stand_in_backend.py")
-    shutil.copyfile(stand_in, place / f"{module}.py")
+    shutil.copyfile(stand_in, folder / f"{module}.py")
     paths = [str(shelf), os.environ.get("PYTHONPATH", "")]
     own = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(working))
     python_path = os.pathsep.join(path for path in paths if path)
@@ -213,8 +207,8 @@ def _wait(
     """Return what pip said, once it has ended."""
     while True:
         try:
-            said, _ = process.communicate(timeout=_POLL_SECONDS)
-            return said.decode("utf-8", "replace")
+            output, _ = process.communicate(timeout=_POLL_SECONDS)
+            return output.decode("utf-8", "replace")
         except subprocess.TimeoutExpired:
             total = checkpoint.archive_bytes
             done = min(_bytes_below(scratch), total)
@@ -232,8 +226,8 @@ def _bytes_below(folder: Path) -> int:
     return total
 
 
-def _pip_error(checkpoint: Checkpoint, said: str) -> WeightsError:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _pip_error(checkpoint: Checkpoint, output: str) -> WeightsError:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     if any("No module named pip" in line for line in lines):
         return WeightsError(
             f"pip is needed to fetch {checkpoint.name!r} and this Python has none. Run "
@@ -305,7 +299,7 @@ def list_weights() -> list[WeightsInfo]:
 
 def weights_path(name: str) -> Path | None:
     """Return the safetensors file of some weights, or None if they are not here."""
-    folder = _folder(_known(name))
+    folder = _folder(_find_checkpoint(name))
     here = (folder / _ABOUT).is_file() and (folder / _TENSORS).is_file()
     return folder / _TENSORS if here else None
 
@@ -343,8 +337,8 @@ def fetch_weights(
     Weights that are here and intact are not fetched again.  Of two processes that
     fetch at once one waits for the other.
     """
-    checkpoint = _known(name)
-    with _explained(checkpoint), exclusive(name):
+    checkpoint = _find_checkpoint(name)
+    with _explain_os_errors(checkpoint), exclusive(name):
         if not _is_intact(checkpoint):
             with scratch_folder(name) as scratch:
                 _fetch(checkpoint, scratch, observer or _ignore, download)
@@ -352,16 +346,10 @@ def fetch_weights(
 
 
 def load_weights(name: str) -> dict[str, Tensor]:
-    """Return fetched weights by tensor name, after checking that they are intact.
-
-    Raises
-    ------
-    WeightsError
-        If they have not been fetched or have changed on disk since.
-    """
+    """Return fetched weights by tensor name, after checking that they are intact."""
     from safetensors.torch import load_file
 
-    checkpoint = _known(name)
+    checkpoint = _find_checkpoint(name)
     _require(checkpoint)
     if not _is_intact(checkpoint):
         raise _changed(checkpoint)
@@ -369,14 +357,8 @@ def load_weights(name: str) -> dict[str, Tensor]:
 
 
 def weights_settings(name: str) -> dict[str, Any]:
-    """Return the settings that the checkpoint carried beside its tensors.
-
-    Raises
-    ------
-    WeightsError
-        If the weights have not been fetched or have changed on disk since.
-    """
-    checkpoint = _known(name)
+    """Return the settings that the checkpoint carried beside its tensors."""
+    checkpoint = _find_checkpoint(name)
     _require(checkpoint)
     try:
         return dict(_about(checkpoint)["settings"])
@@ -433,7 +415,7 @@ def _ignore(progress: FetchProgress) -> None:
     del progress  # nobody asked to watch
 
 
-def _known(name: str) -> Checkpoint:
+def _find_checkpoint(name: str) -> Checkpoint:
     if name not in CHECKPOINTS:
         known = ", ".join(repr(other) for other in CHECKPOINTS)
         raise bad_setting("name", name, "name known weights", f"Use one of {known}.")
@@ -459,7 +441,7 @@ def _changed(checkpoint: Checkpoint) -> WeightsError:
 
 
 @contextmanager
-def _explained(checkpoint: Checkpoint) -> Iterator[None]:
+def _explain_os_errors(checkpoint: Checkpoint) -> Iterator[None]:
     """Turn what the operating system refuses into a sentence with the way out."""
     try:
         yield
@@ -491,29 +473,23 @@ _BROKEN_ARCHIVE = (tarfile.TarError, EOFError, zlib.error)
 
 
 def extract_checkpoint(checkpoint: Checkpoint, archive: Path, scratch: Path) -> Path:
-    """Take the one file out of an archive, and check that it is the right one.
-
-    Raises
-    ------
-    WeightsError
-        If the archive is damaged or holds something else.
-    """
+    """Take the one file out of an archive, and check that it is the right one."""
     path = scratch / "checkpoint"
-    with _opened(checkpoint, archive) as files, path.open("wb") as out:
-        found = _copy_member(files, checkpoint.member, out, checkpoint.n_bytes)
-    if found is None:
+    with _open_archive(checkpoint, archive) as files, path.open("wb") as out:
+        checksum = _copy_member(files, checkpoint.member, out, checkpoint.n_bytes)
+    if checksum is None:
         raise _damaged(checkpoint, f"does not hold {checkpoint.member!r} as released")
-    if found != checkpoint.sha256:
+    if checksum != checkpoint.sha256:
         wanted = checkpoint.sha256
         raise _damaged(
-            checkpoint, f"holds a file with sha256 {found[:12]}, not {wanted[:12]}"
+            checkpoint, f"holds a file with sha256 {checksum[:12]}, not {wanted[:12]}"
         )
     return path
 
 
 def read_licence(checkpoint: Checkpoint, archive: Path) -> str:
     """Return the licence text that came with the weights, attribution first."""
-    with _opened(checkpoint, archive) as files:
+    with _open_archive(checkpoint, archive) as files:
         member = _find(files, checkpoint.licence_member)
         source = None if member is None else files.extractfile(member)
         text = b"" if source is None else source.read(_LICENCE_BYTES)
@@ -523,7 +499,7 @@ def read_licence(checkpoint: Checkpoint, archive: Path) -> str:
 
 
 @contextmanager
-def _opened(checkpoint: Checkpoint, archive: Path) -> Iterator[tarfile.TarFile]:
+def _open_archive(checkpoint: Checkpoint, archive: Path) -> Iterator[tarfile.TarFile]:
     """Open an archive; whatever is wrong inside it becomes one kind of error."""
     try:
         with tarfile.open(archive, "r:gz") as files:
@@ -558,9 +534,9 @@ def _copy_member(
     return digest.hexdigest()
 
 
-def _damaged(checkpoint: Checkpoint, found: str) -> WeightsError:
+def _damaged(checkpoint: Checkpoint, problem: str) -> WeightsError:
     return WeightsError(
-        f"The archive of {checkpoint.requirement} {found}; nothing was kept. Run "
+        f"The archive of {checkpoint.requirement} {problem}; nothing was kept. Run "
         "`python -m pip cache purge` and fetch again. If it happens again, the index "
         "pip uses serves another file than the release: use another index "
         "(PIP_INDEX_URL)."
@@ -607,14 +583,14 @@ def scratch_folder(name: str) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def put_in_place(new: Path, place: Path, scratch: Path) -> None:
+def put_in_place(new: Path, destination: Path, scratch: Path) -> None:
     """Move a finished folder to its place; an old one goes to the scratch folder."""
     for path in new.iterdir():
         with path.open("rb+") as file:
             os.fsync(file.fileno())
-    if place.exists():
-        place.rename(scratch / "old")
-    new.rename(place)
+    if destination.exists():
+        destination.rename(scratch / "old")
+    new.rename(destination)
 
 
 def sha256_of(path: Path) -> str:
@@ -639,11 +615,6 @@ def convert_checkpoint(source: Path, destination: Path) -> dict[str, Any]:
     """Write a checkpoint's tensors as safetensors and return its settings.
 
     Only tensors and plain values are read: anything else in the pickle is refused.
-
-    Raises
-    ------
-    WeightsError
-        If the file holds anything but tensors and plain values.
     """
     try:
         content = torch.load(source, map_location="cpu", weights_only=True)

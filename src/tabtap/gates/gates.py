@@ -137,7 +137,7 @@ def admit(
 
 def verdict_of(gate: Gate, rows: Table, context: GateContext) -> BoolArray:
     """Return a gate's verdicts, or say what it gave in their place."""
-    verdict = np.asarray(_asked(gate, gate.passes, rows, context))
+    verdict = np.asarray(_ask_gate(gate, gate.passes, rows, context))
     if verdict.shape != (len(rows),) or verdict.dtype != np.bool_:
         raise _not_one_per_row(gate, verdict, len(rows), "bool")
     return verdict
@@ -146,15 +146,15 @@ def verdict_of(gate: Gate, rows: Table, context: GateContext) -> BoolArray:
 def _scores(
     gate: ScoringGate, rows: Table, context: GateContext
 ) -> dict[str, FloatArray]:
-    told = _asked(gate, gate.scores, rows, context)
-    figures = {name: np.asarray(figure) for name, figure in told.items()}
+    answer = _ask_gate(gate, gate.scores, rows, context)
+    figures = {name: np.asarray(figure) for name, figure in answer.items()}
     for figure in figures.values():
         if figure.shape != (len(rows),) or figure.dtype.kind not in "fiu":
             raise _not_one_per_row(gate, figure, len(rows), "number")
     return {name: figure.astype(np.float64) for name, figure in figures.items()}
 
 
-def _asked(
+def _ask_gate(
     gate: Gate,
     question: Callable[[Table, GateContext], Answer],
     rows: Table,
@@ -184,7 +184,7 @@ def _keep_firsts(
     gate: BatchGate, rows: Table, context: GateContext, passed: BoolArray
 ) -> BoolArray:
     chosen = np.flatnonzero(passed)
-    stays = _asked(gate, gate.firsts, rows.take(chosen), context)
+    stays = _ask_gate(gate, gate.firsts, rows.take(chosen), context)
     kept = np.zeros(len(passed), dtype=np.bool_)
     kept[chosen[stays]] = True
     return kept
@@ -217,9 +217,9 @@ class ValidTypes:
     def passes(self, candidates: Table, context: GateContext) -> BoolArray:
         """Return whether every cell and the target could stand in a real row."""
         fine = _valid_target(candidates, context.real)
-        for place, column in enumerate(candidates.schema.features):
+        for index, column in enumerate(candidates.schema.features):
             if column.kind is not Kind.IDENTIFIER:
-                fine &= _valid_cells(candidates, context.real, place)
+                fine &= _valid_cells(candidates, context.real, index)
         return fine
 
 
@@ -248,12 +248,12 @@ class InRange:
         fine = np.ones(len(candidates), dtype=np.bool_)
         ends = _real_ends(context.real, self.quantiles)
         kept = _kept_cells(candidates, context.real)
-        for place, pair in zip(candidates.schema.numeric, ends, strict=True):
-            inside = candidates.missing[:, place] > 0
+        for index, pair in zip(candidates.schema.numeric, ends, strict=True):
+            inside = candidates.missing[:, index] > 0
             if pair is not None:
-                cells = candidates.cells[place]
+                cells = candidates.cells[index]
                 inside = inside | ((cells >= pair[0]) & (cells <= pair[1]))
-            fine &= inside | kept[:, place]
+            fine &= inside | kept[:, index]
         return fine
 
 
@@ -264,15 +264,15 @@ def _valid_target(candidates: Table, real: Table) -> BoolArray:
     return np.asarray(finite & seen)
 
 
-def _valid_cells(candidates: Table, real: Table, place: int) -> BoolArray:
-    column = candidates.schema.features[place]
-    cells, marker = candidates.cells[place], candidates.missing[:, place]
-    real_hole = real.missing[:, place] > 0
+def _valid_cells(candidates: Table, real: Table, index: int) -> BoolArray:
+    column = candidates.schema.features[index]
+    cells, marker = candidates.cells[index], candidates.missing[:, index]
+    real_hole = real.missing[:, index] > 0
     hole_allowed = (marker <= len(column.markers)) & bool(real_hole.any())
     if column.kind.is_numeric:
         value_allowed = np.isfinite(cells)
     else:
-        value_allowed = np.isin(cells, real.cells[place][~real_hole])
+        value_allowed = np.isin(cells, real.cells[index][~real_hole])
     return np.where(marker > 0, hole_allowed, value_allowed)
 
 
@@ -283,33 +283,33 @@ def _real_ends(real: Table, quantiles: tuple[float, float]) -> tuple[Ends | None
     """Return the ends of each numeric column; None without a single number."""
     lows, highs = _quantiles(real.numeric, quantiles)
     ends: list[Ends | None] = []
-    for place, low, high in zip(real.schema.numeric, lows, highs, strict=True):
-        seen = real.cells[place][real.missing[:, place] == 0]
+    for index, low, high in zip(real.schema.numeric, lows, highs, strict=True):
+        seen = real.cells[index][real.missing[:, index] == 0]
         if not len(seen):
             ends.append(None)
             continue
-        column = real.schema.features[place]
+        column = real.schema.features[index]
         # Exact at the very ends: large integers and nanoseconds outgrow a float.
-        least = seen.min() if quantiles[0] == 0 else _stored(column, low)
-        most = seen.max() if quantiles[1] == 1 else _stored(column, high)
+        least = seen.min() if quantiles[0] == 0 else _store(column, low)
+        most = seen.max() if quantiles[1] == 1 else _store(column, high)
         ends.append((least, most))
     return tuple(ends)
 
 
 def _quantiles(numbers: FloatArray, quantiles: tuple[float, float]) -> FloatArray:
     """Return the quantiles of each column, of its numbers alone; 0 without any."""
-    found = np.zeros((2, numbers.shape[1]))
+    ends = np.zeros((2, numbers.shape[1]))
     hole = np.isnan(numbers)
     whole = ~hole.any(axis=0)
-    # All at once: one by one they would be the dearest part of a gate.
+    # All at once: one by one they would be the slowest part of a gate.
     if len(numbers):
-        found[:, whole] = np.quantile(numbers[:, whole], quantiles, axis=0)
-    for place in np.flatnonzero(~whole & ~hole.all(axis=0)):
-        found[:, place] = np.quantile(numbers[~hole[:, place], place], quantiles)
-    return found
+        ends[:, whole] = np.quantile(numbers[:, whole], quantiles, axis=0)
+    for index in np.flatnonzero(~whole & ~hole.all(axis=0)):
+        ends[:, index] = np.quantile(numbers[~hole[:, index], index], quantiles)
+    return ends
 
 
-def _stored(column: Column, number: float) -> NDArray[Any]:
+def _store(column: Column, number: float) -> NDArray[Any]:
     return np.asarray(column.store(np.array([number]))[0])
 
 
@@ -320,9 +320,9 @@ def _kept_cells(candidates: Table, real: Table) -> BoolArray:
         return kept
     parent = ancestor_rows(real, candidates)
     known = parent != NO_ROW
-    for place in candidates.schema.numeric:
-        same = candidates.cells[place] == real.cells[place][parent]
-        kept[:, place] = known & same & (real.missing[parent, place] == 0)
+    for index in candidates.schema.numeric:
+        same = candidates.cells[index] == real.cells[index][parent]
+        kept[:, index] = known & same & (real.missing[parent, index] == 0)
     return kept
 
 
@@ -495,8 +495,8 @@ def _prediction(context: GateContext) -> Prediction:
 
 def _classes(prediction: Prediction) -> ClassPrediction | None:
     """Return the probabilities, of a panel the averaged ones; None for values."""
-    told = getattr(prediction, "mixture", prediction)
-    return told if isinstance(told, ClassPrediction) else None
+    mixture = getattr(prediction, "mixture", prediction)
+    return mixture if isinstance(mixture, ClassPrediction) else None
 
 
 def _next_best(classes: ClassPrediction, candidates: Table) -> FloatArray:

@@ -70,13 +70,7 @@ class RuleRows:
 
 
 def rule_holds(rule: ParsedRule, rows: RuleRows) -> BoolArray:
-    """Return where a rule is not certainly broken, one verdict per row.
-
-    Raises
-    ------
-    UserInputError
-        If the rule names a column that is not there, or compares what cannot be.
-    """
+    """Return where a rule is not certainly broken, one verdict per row."""
     with np.errstate(all="ignore"):
         claim = _truths(rule.claim, rule.source, rows)
         broken = claim.denied
@@ -97,9 +91,9 @@ def rule_applies(rule: ParsedRule, rows: RuleRows) -> BoolArray:
 def _truths(node: ast.expr, source: RuleText, rows: RuleRows) -> Truths:
     value = _value(node, source, rows)
     if not isinstance(value, Truths):
-        found = "this is neither true nor false"
+        problem = "this is neither true nor false"
         fix = "Compare it with something, such as: column > 0"
-        raise source.error(source.span(node), found, fix)
+        raise source.error(source.span(node), problem, fix)
     return value
 
 
@@ -109,11 +103,11 @@ def _numbers(node: ast.expr, source: RuleText, rows: RuleRows) -> Numbers:
 
 def _as_numbers(value: Value, node: ast.expr, source: RuleText) -> Numbers:
     if not isinstance(value, Numbers):
-        found = "only numbers can be calculated with"
+        problem = "only numbers can be calculated with"
         fix = (
             "The difference of two times is a number of days; other sums need numbers."
         )
-        raise source.error(source.span(node), found, fix)
+        raise source.error(source.span(node), problem, fix)
     return value
 
 
@@ -204,9 +198,9 @@ def _compare_pair(
     values = _value(left, source, rows), _value(right, source, rows)
     try:
         return compare(values[0], type(sign), values[1])
-    except CannotCompare as problem:
+    except CannotCompare as error:
         span = source.span(left)[0], source.span(right)[1]
-        raise source.error(span, problem.found, problem.fix) from None
+        raise source.error(span, error.problem, error.fix) from None
 
 
 def _call(node: ast.Call, source: RuleText, rows: RuleRows) -> Value:
@@ -229,24 +223,26 @@ def _call(node: ast.Call, source: RuleText, rows: RuleRows) -> Value:
 def _check_count(node: ast.Call, name: str, source: RuleText) -> None:
     least, most = {"abs": (1, 1), "round": (1, 2)}.get(name, (2, 100))
     if not least <= len(node.args) <= most:
-        found = f"{name} cannot take {len(node.args)} arguments"
+        problem = f"{name} cannot take {len(node.args)} arguments"
         fix = "Write abs(a), round(a, 2), min(a, b) or max(a, b)."
-        raise source.error(source.span(node), found, fix)
+        raise source.error(source.span(node), problem, fix)
 
 
 def _digits(node: ast.expr, source: RuleText) -> int:
     value = getattr(node, "value", None)
     if type(value) is not int or not 0 <= value <= 15:
-        found = "round needs a number of decimal places"
-        raise source.error(source.span(node), found, "Write round(a, 2).")
+        problem = "round needs a number of decimal places"
+        raise source.error(source.span(node), problem, "Write round(a, 2).")
     return value
 
 
 def _combination(node: ast.Call, source: RuleText, rows: RuleRows) -> Truths:
     """Return whether the real rows have these values together."""
     if len(node.args) < 2 or not all(isinstance(arg, ast.Name) for arg in node.args):
-        found = "combination needs the names of two or more columns"
-        raise source.error(source.span(node), found, "Write combination(city, country)")
+        problem = "combination needs the names of two or more columns"
+        raise source.error(
+            source.span(node), problem, "Write combination(city, country)"
+        )
     for argument in node.args:
         _value(argument, source, rows)  # refuses what is no column
     names = [argument.id for argument in node.args if isinstance(argument, ast.Name)]
@@ -360,16 +356,10 @@ def column_values(column: Column, cells: NDArray[Any], missing: NDArray[Any]) ->
 
 
 def find_column(table: Table, name: str) -> tuple[Column, NDArray[Any], NDArray[Any]]:
-    """Return a feature or the target, with its exact cells and holes.
-
-    Raises
-    ------
-    KeyError
-        If no column is called so.
-    """
-    for place, column in enumerate(table.schema.features):
+    """Return a feature or the target, its exact cells and holes, else ``KeyError``."""
+    for index, column in enumerate(table.schema.features):
         if str(column.name) == name:
-            return column, table.cells[place], table.missing[:, place]
+            return column, table.cells[index], table.missing[:, index]
     target = table.schema.target
     if target is None or str(target.column.name) != name:
         raise KeyError(name)
@@ -394,12 +384,9 @@ def occurs_together(rows: Table, real: Table, names: Sequence[str]) -> Truths:
 
 
 def parse_time(text: str, zone: str | None) -> np.datetime64:
-    """Return a time written in ISO form, in UTC.
+    """Return a time written in ISO form, in UTC; anything else is a ``ValueError``.
 
-    Raises
-    ------
-    ValueError
-        If it is written differently, or has an offset that the column has not.
+    So is an offset where the column has no time zone.
     """
     written = dt.datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
     stamp = pd.Timestamp(written)
@@ -475,10 +462,10 @@ _SORTS = {Numbers: "numbers", Times: "times", Words: "text", Truths: "true or fa
 class CannotCompare(Exception):
     """Two values that have nothing in common, on the way to the user's sentence."""
 
-    def __init__(self, found: str, fix: str) -> None:
-        self.found = found
+    def __init__(self, problem: str, fix: str) -> None:
+        self.problem = problem
         self.fix = fix
-        super().__init__(found)
+        super().__init__(problem)
 
 
 def compare(left: Value, sign: type[ast.cmpop], right: Value) -> Truths:
@@ -543,8 +530,8 @@ def _moment(times: Times, text: str) -> np.datetime64:
     except ValueError:
         fix = "Write it as '2024-12-31' or '2024-12-31 18:00'"
         offset = ", with an offset only if the column has one" * (times.zone is None)
-        found = f"{text!r} is not a time as it is written here"
-        raise CannotCompare(found, f"{fix}{offset}.") from None
+        problem = f"{text!r} is not a time as it is written here"
+        raise CannotCompare(problem, f"{fix}{offset}.") from None
     if np.datetime_data(times.cells.dtype)[0] == "ns":
         # Nanoseconds reach from 1677 to 2262; what is beyond becomes the end.
         low, high = np.array([-(2**63) + 1000, 2**63 - 1]).view("M8[ns]")

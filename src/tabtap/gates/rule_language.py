@@ -68,30 +68,21 @@ class ParsedRule:
 def parse_rule(text: str, name: str) -> ParsedRule:
     """Read the text of a rule, or refuse it in one sentence.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``0 <= age <= 120`` or ``if pregnant == "yes" then sex == "f"``.
-    name : str
-        What the rule is called in messages.
-
-    Raises
-    ------
-    UserInputError
-        Naming the rule, the place, what was found and what is accepted.
+    Such as ``0 <= age <= 120`` or ``if pregnant == "yes" then sex == "f"``.  A refusal
+    names the rule, the place, what was found and what is accepted.
     """
     source = RuleText(name, " ".join(re.split(r"[\r\n]", text)))
     if len(text) > MAX_CHARACTERS:
-        found = f"it has {len(text)} characters, more than {MAX_CHARACTERS}"
-        raise source.error((0, 0), found, "Split it into several rules.")
+        problem = f"it has {len(text)} characters, more than {MAX_CHARACTERS}"
+        raise source.error((0, 0), problem, "Split it into several rules.")
     if not text.strip():
         raise source.error((0, 0), "it is empty", 'Write one, such as "age >= 18".')
     hidden, words = _hide_names(source)
     source = replace(source, readable=hidden)
     trees = [_parse_part(source, part) for part in _split(source, words)]
     if not any(isinstance(node, ast.Name) for t in trees for node in ast.walk(t)):
-        found, fix = "it names no column", "Column names stand without quotes."
-        raise source.error((0, len(source.text)), found, fix)
+        problem, fix = "it names no column", "Column names stand without quotes."
+        raise source.error((0, len(source.text)), problem, fix)
     return ParsedRule(source, trees[-1], trees[0] if len(trees) == 2 else None)
 
 
@@ -149,16 +140,16 @@ def _parse_part(source: RuleText, part: Span) -> ast.expr:
     except SyntaxError as error:
         raise source.syntax_error(error, end) from None
     except (MemoryError, RecursionError, ValueError):
-        found = "it is too deeply nested or has a number that is too long"
-        raise source.error(part, found, "Split it into several rules.") from None
-    return _checked(tree, source, 0)
+        problem = "it is too deeply nested or has a number that is too long"
+        raise source.error(part, problem, "Split it into several rules.") from None
+    return _check_node(tree, source, 0)
 
 
-def _checked(node: ast.expr, source: RuleText, depth: int) -> ast.expr:
+def _check_node(node: ast.expr, source: RuleText, depth: int) -> ast.expr:
     """Give a node back with its column names restored, or refuse it."""
     if depth > MAX_DEPTH:
-        found = f"it is more than {MAX_DEPTH} levels deep"
-        raise source.error(source.span(node), found, "Split it into several rules.")
+        problem = f"it is more than {MAX_DEPTH} levels deep"
+        raise source.error(source.span(node), problem, "Split it into several rules.")
     inner = [node, getattr(node, "op", node), *getattr(node, "ops", [])]
     for part in inner:
         if not isinstance(part, _ALLOWED):
@@ -168,7 +159,7 @@ def _checked(node: ast.expr, source: RuleText, depth: int) -> ast.expr:
         check(node, source)
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
-            _checked(child, source, depth + 1)
+            _check_node(child, source, depth + 1)
     return node
 
 
@@ -214,14 +205,14 @@ def _check_compare(node: ast.Compare, source: RuleText) -> None:
         if isinstance(operator, (ast.Is, ast.IsNot)):
             is_word = source.text[span[0] : span[1]] == MISSING
             if not is_word or len(node.ops) > 1 or not isinstance(node.left, ast.Name):
-                found = "'is' asks only whether a column is missing"
+                problem = "'is' asks only whether a column is missing"
                 fix = "Write: column is missing, or column is not missing; else =="
-                raise source.error(span, found, fix)
+                raise source.error(span, problem, fix)
         elif isinstance(operator, (ast.In, ast.NotIn)):
             items = getattr(right, "elts", None)
             if not items or not all(_is_literal(item) for item in items):
-                found = "'in' needs a list of values"
-                raise source.error(span, found, "Write: column in [1, 2, 3]")
+                problem = "'in' needs a list of values"
+                raise source.error(span, problem, "Write: column in [1, 2, 3]")
 
 
 def _is_literal(node: ast.expr) -> bool:
@@ -278,27 +269,27 @@ class RuleText:
     readable: str = ""
     """The same with the names hidden that Python's parser cannot read."""
 
-    def error(self, span: Span, found: str, fix: str) -> UserInputError:
+    def error(self, span: Span, problem: str, fix: str) -> UserInputError:
         """Return the error about one place of the rule."""
         start, end = span
-        word = _clipped(self.text[start:end].strip())
+        word = _clip(self.text[start:end].strip())
         where = f" at character {start + 1}, {word!r}" if word else ""
-        sentence = f"Rule {_clipped(self.name)!r} is not usable{where}: {found}."
+        sentence = f"Rule {_clip(self.name)!r} is not usable{where}: {problem}."
         advice = f" {fix}" if fix else f" {LANGUAGE}"
-        return UserInputError(sentence + advice + self._pointed(span))
+        return UserInputError(sentence + advice + self._point_at(span))
 
     def refuse(self, node: ast.expr, part: ast.AST) -> UserInputError:
         """Return the error about something that rules cannot say."""
         fix = _SPELLINGS.get(type(part), "")
-        found = "this is not part of the language of rules"
-        return self.error(self.span(node), found, f"{fix} {LANGUAGE}".strip())
+        problem = "this is not part of the language of rules"
+        return self.error(self.span(node), problem, f"{fix} {LANGUAGE}".strip())
 
     def syntax_error(self, error: SyntaxError, end: int) -> UserInputError:
         """Return the error about text that cannot be read at all."""
         # The parser saw an opening bracket before the text and a line after it.
-        place = (error.offset or 1) - 2 if error.lineno == 1 else end - 1
-        place = min(max(place, 0), max(len(self.text) - 1, 0))
-        return self.error((place, place + 1), "it cannot be read from here on", "")
+        index = (error.offset or 1) - 2 if error.lineno == 1 else end - 1
+        index = min(max(index, 0), max(len(self.text) - 1, 0))
+        return self.error((index, index + 1), "it cannot be read from here on", "")
 
     def unknown_column(
         self, node: ast.expr, known: Sequence[Hashable]
@@ -325,7 +316,7 @@ class RuleText:
         start, end = (len(encoded[:at].decode(errors="ignore")) - 1 for at in ends)
         return max(start, 0), max(end, 0)
 
-    def _pointed(self, span: Span) -> str:
+    def _point_at(self, span: Span) -> str:
         """Return the text with a mark under the place; only a part of a long one."""
         start, end = span
         if not self.text.strip() or start == end:
@@ -336,5 +327,5 @@ class RuleText:
         return f"\n    {shown}\n    {' ' * (start - first)}{'^' * width}"
 
 
-def _clipped(text: str) -> str:
+def _clip(text: str) -> str:
     return text if len(text) <= _WINDOW else text[: _WINDOW - 3] + "..."

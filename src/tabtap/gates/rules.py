@@ -164,8 +164,8 @@ class Rules:
     def violations(self, real: Table) -> list[tuple[str, IntArray]]:
         """Return each rule that some rows break, with their numbers."""
         rows = RuleRows(real, real)
-        found = [(rule.name, np.flatnonzero(~rule.holds(rows))) for rule in self.rules]
-        return [(name, broken) for name, broken in found if len(broken)]
+        pairs = [(rule.name, np.flatnonzero(~rule.holds(rows))) for rule in self.rules]
+        return [(name, broken) for name, broken in pairs if len(broken)]
 
     def check_real(self, real: Table) -> RuleReport:
         """Hold the rules against the real rows, before anything runs.
@@ -296,20 +296,20 @@ class FunctionRule:
                 "called with the rows in the container you gave, without the target "
                 "if that was given apart, and must return one bool per row."
             ) from error
-        holds[shown] = self._checked(answer, len(shown))
+        holds[shown] = self._check_answer(answer, len(shown))
         return holds
 
     def applies(self, rows: RuleRows) -> BoolArray:
         """Return every row: what a function demands cannot be seen."""
         return np.ones(len(rows.rows), dtype=np.bool_)
 
-    def _checked(self, answer: Any, n_rows: int) -> BoolArray:  # noqa: ANN401
+    def _check_answer(self, answer: Any, n_rows: int) -> BoolArray:  # noqa: ANN401
         cells = np.asarray(answer)
         got = f"{type(answer).__name__} of shape {cells.shape}, dtype {cells.dtype}"
         if cells.shape == (n_rows,) and cells.dtype == object:
-            told = [cell for cell in cells if isinstance(cell, (bool, np.bool_))]
+            bools = [cell for cell in cells if isinstance(cell, (bool, np.bool_))]
             holes = sum(_is_missing(cell) for cell in cells)
-            if len(told) + holes == n_rows:
+            if len(bools) + holes == n_rows:
                 cells = np.array([_is_missing(c) or bool(c) for c in cells])
         if cells.shape != (n_rows,) or cells.dtype != np.bool_:
             raise UserInputError(
@@ -321,15 +321,7 @@ class FunctionRule:
 
 
 def read_rule(form: RuleForm, number: int) -> Rule:
-    """Return the rule that one form stands for.
-
-    Parameters
-    ----------
-    form : str, dict or callable
-        Text, the keys of a rule file, or a function of the rows.
-    number : int
-        Its place among the rules, from 1, to name one that has no name.
-    """
+    """Return the rule of a form; one without a name is called by ``number``, from 1."""
     if isinstance(form, str):
         return _text_rule(form, form.strip() or f"number {number}")
     if isinstance(form, Mapping):
@@ -363,11 +355,11 @@ def _mapped_rule(form: Mapping[str, Any], number: int) -> Rule:
         )
     if "name" in form and not (isinstance(given, str) and given.strip()):
         raise UserInputError(f"Rule number {number} has the name {given!r}. Use text.")
-    text = _written(form, str(given))
+    text = _rule_text(form, str(given))
     return _text_rule(text, given if "name" in form else text)
 
 
-def _written(form: Mapping[str, Any], name: str) -> str:
+def _rule_text(form: Mapping[str, Any], name: str) -> str:
     """Return a dict as the text of the rule that it stands for."""
     if "text" in form:
         if not isinstance(form["text"], str):
@@ -375,7 +367,7 @@ def _written(form: Mapping[str, Any], name: str) -> str:
             raise UserInputError(f"Rule {name!r} has a {got} as text. {_EXAMPLES}")
         return str(form["text"])
     if "combination" in form:
-        columns = _listed(form["combination"], name, "combination")
+        columns = _check_list(form["combination"], name, "combination")
         return f"combination({', '.join(_column(each, name) for each in columns)})"
     column = _column(form["column"], name)
     claims = [
@@ -384,12 +376,12 @@ def _written(form: Mapping[str, Any], name: str) -> str:
         if key in form
     ]
     if "one_of" in form:
-        items = _listed(form["one_of"], name, "one_of")
+        items = _check_list(form["one_of"], name, "one_of")
         claims.append(f"{column} in [{', '.join(_literal(i, name) for i in items)}]")
     return " and ".join(claims)
 
 
-def _listed(values: Any, name: str, key: str) -> Sequence[Any]:  # noqa: ANN401
+def _check_list(values: Any, name: str, key: str) -> Sequence[Any]:  # noqa: ANN401
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise UserInputError(
             f"Rule {name!r} has {key} = {values!r}. It must be a list that is not "
@@ -421,10 +413,10 @@ def _literal(value: Any, name: str) -> str:  # noqa: ANN401
 
 def _can_be_written(table: Table) -> BoolArray:
     fine = np.ones(len(table), dtype=np.bool_)
-    for place in table.schema.categorical:
-        codes, n_levels = table.cells[place], len(table.schema.features[place].levels)
+    for index in table.schema.categorical:
+        codes, n_levels = table.cells[index], len(table.schema.features[index].levels)
         known = (codes >= 0) & (codes < n_levels)
-        fine &= known | (table.missing[:, place] > 0)
+        fine &= known | (table.missing[:, index] > 0)
     return fine
 
 
@@ -439,18 +431,7 @@ _SHAPE = "A rule file is a list of [[rule]] sections, each with name and text."
 
 
 def read_rule_file(path: str | Path) -> list[dict[str, Any]]:
-    """Return the rules of a file as dicts, in its order.
-
-    Parameters
-    ----------
-    path : path of a TOML file
-        With one ``[[rule]]`` section for each rule.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is not there, is not TOML, or holds something else.
-    """
+    """Return the ``[[rule]]`` sections of a TOML file as dicts, in its order."""
     path = Path(path)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -470,6 +451,6 @@ def read_rule_file(path: str | Path) -> list[dict[str, Any]]:
     rules = content.get("rule")
     others = [key for key in content if key != "rule"]
     if others or not isinstance(rules, list) or not rules:
-        found = f"the key {others[0]!r}" if others else "no [[rule]] section"
-        raise FileFormatError(f"Rule file {str(path)!r} has {found}. {_SHAPE}")
+        problem = f"the key {others[0]!r}" if others else "no [[rule]] section"
+        raise FileFormatError(f"Rule file {str(path)!r} has {problem}. {_SHAPE}")
     return rules

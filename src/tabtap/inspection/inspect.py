@@ -22,18 +22,9 @@ from tabtap.wording import counted
 def inspect_table(table: Table, *, declared: Container[Hashable] = ()) -> list[Remark]:
     """Look a table over: what may spoil it, and which setting answers that.
 
-    Parameters
-    ----------
-    table : Table
-        As ``tabtap.table.read_frame`` gives it, with a target.
-    declared : container of column names
-        Columns whose kind was named by the user, and is not to be doubted.
-
-    Returns
-    -------
-    list of Remark
-        Columns that give the target away first, then what concerns columns, then
-        rows and classes.  Empty if there is nothing to say.
+    The table has a target; ``declared`` are columns whose kind was named by the user,
+    and is not to be doubted.  Columns that give the target away come first, then what
+    concerns columns, then rows and classes.
 
     Examples
     --------
@@ -77,22 +68,22 @@ _MANY_LEVELS, _SAME_TARGET = 10, 0.95
 def column_remarks(table: Table, declared: Container[Hashable] = ()) -> list[Remark]:
     """Return the remarks on each feature, in the order of the table."""
     remarks = []
-    lost = {found.name: found for found in lost_columns(table, declared)}
-    for place, column in enumerate(table.schema.features):
-        n_missing = int((table.missing[:, place] > 0).sum())
+    lost = {each.name: each for each in lost_columns(table, declared)}
+    for index, column in enumerate(table.schema.features):
+        n_missing = int((table.missing[:, index] > 0).sum())
         remarks += _kind(column, lost)
         if n_missing >= MANY_HOLES * len(table):
             text = f"is missing in {share(n_missing, len(table))} of the rows"
             remarks.append(Remark(topic="missing", column=column.name, text=text))
-        if _is_group(table, place):
-            remarks.append(_group(table, place))
+        if _is_group(table, index):
+            remarks.append(_group(table, index))
     return remarks
 
 
 def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
     if column.name in lost:
-        found = lost[column.name]
-        text = f"{found.found}; convert it: {found.code}"
+        entry = lost[column.name]
+        text = f"{entry.found}; convert it: {entry.code}"
         return [Remark(topic="lost", column=column.name, text=text, setting="ignore")]
     if column.kind is Kind.CONSTANT:
         text = "has one value only, and says nothing"
@@ -103,9 +94,9 @@ def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
     return []
 
 
-def _group(table: Table, place: int) -> Remark:
-    column = table.schema.features[place]
-    counts = _counts(table, place)
+def _group(table: Table, index: int) -> Remark:
+    column = table.schema.features[index]
+    counts = _counts(table, index)
     text = (
         f"has {len(counts)} values that come back, about "
         f"{counted(int(np.median(counts)), 'row')} each: if rows of one value are of "
@@ -114,11 +105,11 @@ def _group(table: Table, place: int) -> Remark:
     return Remark(topic="groups", column=column.name, text=text, setting="groups")
 
 
-def _is_group(table: Table, place: int) -> bool:
-    column = table.schema.features[place]
+def _is_group(table: Table, index: int) -> bool:
+    column = table.schema.features[index]
     if column.kind not in (Kind.INTEGER, Kind.CATEGORY, Kind.IDENTIFIER):
         return False
-    counts = _counts(table, place)
+    counts = _counts(table, index)
     if not _LEAST_GROUPS <= len(counts) <= _MOST_GROUPS * len(table):
         return False
     if np.median(counts) < 2:
@@ -127,7 +118,7 @@ def _is_group(table: Table, place: int) -> bool:
         return True
     is_text = column.kind is Kind.CATEGORY and isinstance(column.levels[0], str)
     many = is_text and len(counts) >= max(_MANY_LEVELS, len(table) / 20)
-    return many and _shares_target(table, place)
+    return many and _shares_target(table, index)
 
 
 def _names_someone(name: object) -> bool:
@@ -138,15 +129,15 @@ def _names_someone(name: object) -> bool:
     return names_an_identifier(name) or bool(words and words[-1] in _WHO)
 
 
-def _counts(table: Table, place: int) -> IntArray:
-    cells = table.cells[place][table.missing[:, place] == 0]
+def _counts(table: Table, index: int) -> IntArray:
+    cells = table.cells[index][table.missing[:, index] == 0]
     return np.unique(cells, return_counts=True)[1]
 
 
-def _shares_target(table: Table, place: int) -> bool:
+def _shares_target(table: Table, index: int) -> bool:
     """Whether rows of one value nearly always have one target."""
-    present = table.missing[:, place] == 0
-    _, code = np.unique(table.cells[place][present], return_inverse=True)
+    present = table.missing[:, index] == 0
+    _, code = np.unique(table.cells[index][present], return_inverse=True)
     condition = table.condition[present]
     lows, highs = (np.zeros(code.max() + 1, dtype=np.int64) for _ in range(2))
     lows[:] = condition.max()
@@ -184,43 +175,43 @@ def leak_remarks(table: Table) -> list[Remark]:
     n_folds = min(_N_FOLDS, len(table))
     fold = folds(table.condition, n_folds, rng)
     remarks = []
-    for place, column in enumerate(table.schema.features):
+    for index, column in enumerate(table.schema.features):
         if column.kind in (Kind.IDENTIFIER, Kind.CONSTANT):
             continue
-        found = _found(table, place, fold, is_class=target.task == "classification")
-        if found:
+        text = _leak_text(table, index, fold, is_class=target.task == "classification")
+        if text:
             remarks.append(
-                Remark(topic="leak", column=column.name, text=found, setting="ignore")
+                Remark(topic="leak", column=column.name, text=text, setting="ignore")
             )
     return remarks
 
 
-def _found(table: Table, place: int, fold: IntArray, *, is_class: bool) -> str:
-    values = _values(table, place)
+def _leak_text(table: Table, index: int, fold: IntArray, *, is_class: bool) -> str:
+    values = _values(table, index)
     if _is_copy(values, table.target):
         return (
             "says the same as the target in other words: each of its values goes "
             "with one of the target's"
         )
     if is_class:
-        told = _told(values, table.target.astype(np.int64), fold)
-        if told >= ALONE:
+        score = _balanced_accuracy(values, table.target.astype(np.int64), fold)
+        if score >= ALONE:
             return (
-                f"tells the target almost alone: {told:.0%} of each class are right "
+                f"tells the target almost alone: {score:.0%} of each class are right "
                 "from this column only"
             )
         return ""
     numbers = table.target_values
-    explained = max(_explained(values, numbers, fold), _same_order(values, numbers))
+    explained = max(_r_squared(values, numbers, fold), _same_order(values, numbers))
     if explained >= ALONE:
         return "tells the target almost alone: it explains nearly all of its spread"
     return ""
 
 
-def _values(table: Table, place: int) -> FloatArray:
+def _values(table: Table, index: int) -> FloatArray:
     """Return a column as numbers; a hole is a value of its own, below all others."""
-    values = np.asarray(table.cells[place], dtype=np.float64).copy()
-    hole = table.missing[:, place] > 0
+    values = np.asarray(table.cells[index], dtype=np.float64).copy()
+    hole = table.missing[:, index] > 0
     present = values[~hole]
     values[hole] = (present.min() if len(present) else 0.0) - 1.0
     return values
@@ -236,28 +227,28 @@ def _is_copy(values: FloatArray, target: NDArray[np.generic]) -> bool:
     return bool(len(np.unique(code * n_labels + label)) == n_codes)
 
 
-def _told(values: FloatArray, label: IntArray, fold: IntArray) -> float:
+def _balanced_accuracy(values: FloatArray, label: IntArray, fold: IntArray) -> float:
     """Return the mean over classes of the share that a tree tells out of fold."""
     from sklearn.tree import DecisionTreeClassifier
 
-    said = np.full(len(label), -1, dtype=np.int64)
+    predicted = np.full(len(label), -1, dtype=np.int64)
     for left_out in _splits(fold):
         tree = DecisionTreeClassifier(min_samples_leaf=_LEAST_LEAF, random_state=0)
         tree.fit(values[~left_out, None], label[~left_out])
-        said[left_out] = tree.predict(values[left_out, None])
-    shares = [float((said[label == k] == k).mean()) for k in np.unique(label)]
+        predicted[left_out] = tree.predict(values[left_out, None])
+    shares = [float((predicted[label == k] == k).mean()) for k in np.unique(label)]
     return float(np.mean(shares))
 
 
-def _explained(values: FloatArray, numbers: FloatArray, fold: IntArray) -> float:
+def _r_squared(values: FloatArray, numbers: FloatArray, fold: IntArray) -> float:
     from sklearn.tree import DecisionTreeRegressor
 
-    said = np.zeros(len(numbers))
+    predicted = np.zeros(len(numbers))
     for left_out in _splits(fold):
         tree = DecisionTreeRegressor(min_samples_leaf=_LEAST_LEAF, random_state=0)
         tree.fit(values[~left_out, None], numbers[~left_out])
-        said[left_out] = tree.predict(values[left_out, None])
-    return 1.0 - float(np.mean((numbers - said) ** 2) / np.var(numbers))
+        predicted[left_out] = tree.predict(values[left_out, None])
+    return 1.0 - float(np.mean((numbers - predicted) ** 2) / np.var(numbers))
 
 
 def _same_order(values: FloatArray, numbers: FloatArray) -> float:
@@ -352,14 +343,14 @@ def _classes(table: Table) -> list[Remark]:
     tiny = [i for i in range(len(levels)) if counts[i] < TINY]
     if tiny:
         text = (
-            f"{_named(levels, counts, tiny)}: with fewer than {TINY} a class is "
+            f"{_levels(levels, counts, tiny)}: with fewer than {TINY} a class is "
             "missing from some of the checks; collect more, or join it to another"
         )
         remarks.append(Remark(topic="tiny class", column=name, text=text))
     rare = [i for i in range(len(levels)) if TINY <= counts[i] < RARE * counts.max()]
     if rare:
         text = (
-            f"{_named(levels, counts, rare)}: rare beside {counts.max()} of the most "
+            f"{_levels(levels, counts, rare)}: rare beside {counts.max()} of the most "
             "frequent; a mixture of 'balanced' asks for as many new rows of each, and "
             "a yardstick such as balanced_accuracy counts each class the same"
         )
@@ -367,7 +358,7 @@ def _classes(table: Table) -> list[Remark]:
     return remarks
 
 
-def _named(levels: tuple[object, ...], counts: IntArray, chosen: list[int]) -> str:
+def _levels(levels: tuple[object, ...], counts: IntArray, chosen: list[int]) -> str:
     listed = [
         f"class {levels[i]!r} has {counted(int(counts[i]), 'row')}" for i in chosen
     ]

@@ -48,14 +48,9 @@ class SchemaFile:
 
 
 def schema_file_text(table: Table, remarks: Sequence[Remark] = ()) -> str:
-    """Return the file that says what was inferred of a table.
+    """Return the file that says what was inferred of a table with a target.
 
-    Parameters
-    ----------
-    table : Table
-        With a target.
-    remarks : sequence of Remark
-        What ``inspect_table`` found; each becomes a comment above its column.
+    Each of the remarks, by ``inspect_table``, becomes a comment above its column.
     """
     target = table.schema.target
     if target is None:
@@ -76,8 +71,8 @@ def schema_file_text(table: Table, remarks: Sequence[Remark] = ()) -> str:
         kind = "ordered category" if column.ordered else column.kind.value
         if column.name in about:
             lines.append(_comment(about[column.name]))
-        found = seen[column.name]
-        note = _comment(f"{found.seen}; missing {found.missing}; new: {found.plan}")
+        line = seen[column.name]
+        note = _comment(f"{line.seen}; missing {line.missing}; new: {line.plan}")
         lines.append(f"{_text(column.name)} = {_text(kind)}  {note}")
     return "\n".join(lines) + "\n"
 
@@ -85,20 +80,17 @@ def schema_file_text(table: Table, remarks: Sequence[Remark] = ()) -> str:
 def read_schema_file(path: str | Path, columns: Sequence[Hashable]) -> SchemaFile:
     """Return what a schema file says of a table with these columns.
 
-    Raises
-    ------
-    FileFormatError
-        If it cannot be read, or says what cannot be: with the line and what can.
+    If it says what cannot be, the ``FileFormatError`` names the line and what can.
     """
     text = _content(path)
     try:
-        said = tomllib.loads(text)
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FileFormatError(
             f"Schema file {str(path)!r} is not TOML: {error}. {_SHAPE}"
         ) from None
     reader = _Reader(str(path), text, {str(name): name for name in columns})
-    return reader.read(said)
+    return reader.read(content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,33 +99,33 @@ class _Reader:
     text: str
     columns: Mapping[str, Hashable]
 
-    def read(self, said: Mapping[str, Any]) -> SchemaFile:
-        for key in said:
+    def read(self, content: Mapping[str, Any]) -> SchemaFile:
+        for key in content:
             if key not in _KEYS:
                 raise self._error(key, f"the key {key!r} is unknown", _near(key, _KEYS))
-        task = said.get("task")
+        task = content.get("task")
         if task is not None and task not in _TASKS:
             raise self._error("task", f"task {task!r} is unknown", _near(task, _TASKS))
-        kinds = said.get("columns", {})
+        kinds = content.get("columns", {})
         if not isinstance(kinds, Mapping):
             raise self._error("columns", "'columns' is not a section", "Use [columns].")
         return SchemaFile(
-            target=self._column(said, "target"),
+            target=self._column(content, "target"),
             task=task,
-            groups=self._column(said, "groups"),
+            groups=self._column(content, "groups"),
             kinds={
-                self._known(name, name): self._kind(name, kind)
+                self._find_column(name, name): self._kind(name, kind)
                 for name, kind in kinds.items()
             },
         )
 
-    def _column(self, said: Mapping[str, Any], key: str) -> Hashable | None:
-        return self._known(str(said[key]), key) if key in said else None
+    def _column(self, content: Mapping[str, Any], key: str) -> Hashable | None:
+        return self._find_column(str(content[key]), key) if key in content else None
 
-    def _known(self, name: str, key: str) -> Hashable:
+    def _find_column(self, name: str, key: str) -> Hashable:
         if name not in self.columns:
-            found = f"there is no column {name!r} in the table"
-            raise self._error(key, found, _near(name, tuple(self.columns)))
+            problem = f"there is no column {name!r} in the table"
+            raise self._error(key, problem, _near(name, tuple(self.columns)))
         return self.columns[name]
 
     def _kind(self, name: str, kind: Any) -> str:  # noqa: ANN401 - any TOML value
@@ -141,10 +133,10 @@ class _Reader:
             raise self._error(name, f"kind {kind!r} is unknown", _near(kind, KINDS))
         return Kind.IDENTIFIER.value if kind == IGNORE else str(kind)
 
-    def _error(self, key: str, found: str, fix: str) -> FileFormatError:
+    def _error(self, key: str, problem: str, fix: str) -> FileFormatError:
         line = _line_of(self.text, key)
-        place = "" if line is None else f", line {line}"
-        return FileFormatError(f"Schema file {self.path!r}{place}: {found}. {fix}")
+        where = "" if line is None else f", line {line}"
+        return FileFormatError(f"Schema file {self.path!r}{where}: {problem}. {fix}")
 
 
 def _content(path: str | Path) -> str:
@@ -178,8 +170,8 @@ def _line_of(text: str, key: str) -> int | None:
 
 
 def _group_lines(remarks: Sequence[Remark]) -> list[str]:
-    found = [remark.column for remark in remarks if remark.topic == "groups"]
-    return [f"# groups = {_text(name)}  # rows that belong together" for name in found]
+    names = [remark.column for remark in remarks if remark.topic == "groups"]
+    return [f"# groups = {_text(name)}  # rows that belong together" for name in names]
 
 
 def _text(value: object) -> str:

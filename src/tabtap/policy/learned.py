@@ -30,8 +30,6 @@ _CPU = torch.device("cpu")
 class LearnedPolicy:
     """The reference policy and what experience adds to it (appendices C.2.2 and C.3).
 
-    Notes
-    -----
     The lessons, the last ``feedback_window`` labelled actions, are kept: about two
     actions of five get a label, and a batch of a handful is too few for a gradient.
     Each update takes a random ``batch_size`` of them.  An action is compared with the
@@ -89,7 +87,7 @@ class LearnedPolicy:
 
     def improved(self, experience: Sequence[Experience]) -> LearnedPolicy:
         """Return the policy after learning from a batch; this one stays as it is."""
-        fresh = labelled(experience)
+        fresh = with_feedback(experience)
         if not fresh:
             return self
         window = self.reference.config.feedback_window
@@ -97,7 +95,7 @@ class LearnedPolicy:
         with one_thread(_CPU):
             course = _Course.of(policy)
             for _ in range(self.reference.config.updates_per_step):
-                policy = policy._updated(course)
+                policy = policy._update(course)
         return policy
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -112,17 +110,11 @@ class LearnedPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, reference: ReferencePolicy) -> LearnedPolicy:
-        """Return the policy that ``to_arrays`` wrote down.
-
-        Raises
-        ------
-        UserInputError
-            If it belongs to a network of another shape.
-        """
-        expected, found = _network(reference).n_weights, len(arrays["weights"])
-        if found != expected:
+        """Return the policy that ``to_arrays`` wrote down."""
+        expected, held = _network(reference).n_weights, len(arrays["weights"])
+        if held != expected:
             raise UserInputError(
-                f"This policy has {found} weights, but these settings and targets ask "
+                f"This policy has {held} weights, but these settings and targets ask "
                 f"for {expected}. Use the settings and the table it was saved with."
             )
         tensors = [
@@ -134,7 +126,7 @@ class LearnedPolicy:
         adam = AdamState(tensors[1], tensors[2], n_updates)
         return cls(reference, tensors[0], adam, seed, lessons)
 
-    def _updated(self, course: _Course) -> LearnedPolicy:
+    def _update(self, course: _Course) -> LearnedPolicy:
         config = self.reference.config
         rng = np.random.default_rng([self.seed, self.adam.n_updates])
         size = min(config.batch_size, len(self.lessons))
@@ -142,7 +134,7 @@ class LearnedPolicy:
         weights = self.weights.clone().requires_grad_()
         loss = course.take(rows).loss(weights, _network(self.reference))
         (gradient,) = torch.autograd.grad(loss, weights)
-        gradient = shortened(gradient, config.max_grad_norm)
+        gradient = clip_gradient(gradient, config.max_grad_norm)
         after, adam = adamw_step(
             self.weights, gradient, self.adam, config.learning_rate
         )
@@ -199,7 +191,7 @@ def _network(reference: ReferencePolicy) -> PolicyNetwork:
 # ---- Labelled actions that a policy learns from, as arrays.
 
 
-def labelled(experience: Sequence[Experience]) -> tuple[Experience, ...]:
+def with_feedback(experience: Sequence[Experience]) -> tuple[Experience, ...]:
     """Return what has feedback; the rest is too small to learn from."""
     return tuple(e for e in experience if e.feedback is not Feedback.NONE)
 
@@ -272,12 +264,7 @@ class PolicyNetwork:
         return sum(math.prod(shape) for shape in self._shapes())
 
     def initial(self, rng: np.random.Generator) -> Tensor:
-        """Draw first weights: uniform with unit gain; biases and the last layer are 0.
-
-        Returns
-        -------
-        tensor of shape (n_weights,)
-        """
+        """Draw first weights: uniform of unit gain; biases and last layer are 0."""
         parts = [np.zeros(shape) for shape in self._shapes()]
         for weight in parts[:-2:2]:
             reach = math.sqrt(3.0 / len(weight))
@@ -348,7 +335,7 @@ class AdamState:
         return cls(torch.zeros_like(weights), torch.zeros_like(weights))
 
 
-def shortened(gradient: Tensor, max_norm: float) -> Tensor:
+def clip_gradient(gradient: Tensor, max_norm: float) -> Tensor:
     """Return the gradient, or the one of length ``max_norm`` in its direction."""
     norm = float(gradient.norm())
     return gradient * (max_norm / norm) if norm > max_norm else gradient
@@ -388,26 +375,13 @@ def kto_loss(
 ) -> Tensor:
     """Return the mean KTO loss of some labelled actions.
 
-    Parameters
-    ----------
-    log_ratios : tensor of shape (n,)
-        Log of the policy's density over the reference's (equation 42); r.
-    desirable : boolean tensor of shape (n,)
-        Whether each action turned out desirable; the others are undesirable.
-    kl_reference : tensor, scalar or of shape (n,)
-        Divergence of the policy from the reference, at least 0; z0 of the KTO paper,
-        the point from which gains and losses are felt.  No gradient flows into it.
-    desirable_weight, undesirable_weight : float
-        Weights of the two kinds; lambda_D and lambda_U.
-    strength : float
-        How soon values saturate, and so how far the policy goes from the reference;
-        beta.
-
-    Returns
-    -------
-    scalar tensor
-        Mean of lambda - value, where the value is lambda sigmoid(beta (r - z0)) of a
-        desirable action and lambda sigmoid(beta (z0 - r)) of an undesirable one.
+    The mean of lambda - value, where the value is lambda sigmoid(beta (r - z0)) of a
+    desirable action and lambda sigmoid(beta (z0 - r)) of an undesirable one.  Here r is
+    ``log_ratios``, the log of the policy's density over the reference's (equation 42);
+    z0 is ``kl_reference``, the divergence of the policy from the reference, one for all
+    or one each, at least 0: the point from which gains and losses are felt, into which
+    no gradient flows; lambda is the weight of each kind; and beta is ``strength``: how
+    soon values saturate, and so how far the policy goes from the reference.
 
     Examples
     --------
@@ -434,8 +408,6 @@ def logistic_loss(
     The parameters are those of ``kto_loss``; with a strength of 1 it is the equation as
     printed.
 
-    Notes
-    -----
     It is least where sigmoid(beta r) is the weighted share q of desirable labels of an
     action: r = logit(q) / beta.  So the policy is the reference tilted by evidence over
     beta, as the solution of equation 40 is, and stays at the reference where labels are
@@ -520,35 +492,25 @@ class FeedbackMemory:
     def judged(self, gain: float, n_admitted: int) -> Judgement:
         """Judge the gain of one action (equation 41).
 
-        Parameters
-        ----------
-        gain : float
-            Estimated gain of the action's admitted rows.
-        n_admitted : int
-            Rows that came through the gates.
+        An advantage beyond the deadband is desirable or undesirable; the deadband
+        counts the advantage itself among the recent ones.  The first gain has nothing
+        to be compared with and gets no feedback, nor does a gain that is NaN or
+        infinite, which is forgotten at once.
 
-        Returns
-        -------
-        Judgement
-            Desirable or undesirable if the advantage is beyond the deadband, which
-            counts the advantage itself among the recent ones.  The first gain has
-            nothing to be compared with and gets no feedback, nor does a gain that is
-            NaN or infinite, which is forgotten at once.
-
-            An action of which no row was admitted is undesirable, whatever its gain: by
-            equation 15 it is worth nothing and it cost a step.  It is kept out of the
-            memory, which is of gains of rows.
+        An action of which no row was admitted is undesirable, whatever its gain: by
+        equation 15 it is worth nothing and it cost a step.  It is kept out of the
+        memory, which is of gains of rows.
         """
         if n_admitted == 0:
             return Judgement(Feedback.UNDESIRABLE, min(-self.baseline, 0.0), self)
         if not math.isfinite(gain):
             return Judgement(Feedback.NONE, math.nan, self)
         if self.weight == 0.0:
-            return Judgement(Feedback.NONE, 0.0, self._remembering(gain))
+            return Judgement(Feedback.NONE, 0.0, self._remember(gain))
         advantage = gain - self.baseline
         latest = (*self.advantages, advantage)[-self.config.feedback_window :]
-        memory = replace(self._remembering(gain), advantages=latest)
-        return Judgement(_signed(advantage, memory.deadband), advantage, memory)
+        memory = replace(self._remember(gain), advantages=latest)
+        return Judgement(_feedback_for(advantage, memory.deadband), advantage, memory)
 
     def to_lists(self) -> dict[str, list[float]]:
         """Return plain lists from which ``from_lists`` makes the same value."""
@@ -565,13 +527,13 @@ class FeedbackMemory:
         baseline, weight = lists["baseline"]
         return cls(config, baseline, weight, tuple(lists["advantages"]))
 
-    def _remembering(self, gain: float) -> FeedbackMemory:
+    def _remember(self, gain: float) -> FeedbackMemory:
         weight = DECAY * self.weight + 1.0
         baseline = self.baseline + (gain - self.baseline) / weight
         return replace(self, baseline=baseline, weight=weight)
 
 
-def _signed(advantage: float, deadband: float) -> Feedback:
+def _feedback_for(advantage: float, deadband: float) -> Feedback:
     if advantage > deadband:
         return Feedback.DESIRABLE
     if advantage < -deadband:

@@ -121,10 +121,10 @@ class ActionDistribution:
         """
         upto = np.cumsum(self.target_probabilities()[0])
         ticks = (rng.random() + np.arange(n_actions)) * upto[-1] / n_actions
-        places = np.searchsorted(upto, rng.permutation(ticks), side="right")
+        targets = np.searchsorted(upto, rng.permutation(ticks), side="right")
         return [
-            replace(self.draw(rng), target=int(min(place, len(upto) - 1)))
-            for place in places
+            replace(self.draw(rng), target=int(min(target, len(upto) - 1)))
+            for target in targets
         ]
 
 
@@ -156,8 +156,6 @@ share: however much there is of it, the policy can still learn that it is useful
 class ReferencePolicy:
     """Favours targets that are short of rows, and caution when few rows pass.
 
-    Notes
-    -----
     With w the share wanted of a target, h the share held and g the recent pass rates:
 
     - target: probability proportional to w exp(``deficit_strength`` (w - h) / w).
@@ -177,13 +175,7 @@ class ReferencePolicy:
     """Shape (n_targets,): the share of the rows that each target should have."""
 
     def distribution(self, states: Sequence[LearnerState]) -> ActionDistribution:
-        """Return the distributions of the actions in some states.
-
-        Raises
-        ------
-        UserInputError
-            If no target is available in a state.
-        """
+        """Return the distributions of the actions in some states."""
         deficit = np.stack([state.deficit for state in states])
         available = np.stack([state.available for state in states])
         rate = np.stack([state.pass_rate for state in states])

@@ -34,23 +34,10 @@ def read_state(
 ) -> LearnerState:
     """Put together the learner's state (equations 16 and 35).
 
-    Parameters
-    ----------
-    real_counts, synthetic_counts : arrays of shape (n_targets,)
-        Real rows of each class or target bin; committed and pooled ones.
-    wanted : array of shape (n_targets,)
-        Share of the rows that each target should have; see ``wanted_mixture``.
-    uncertainty : array of shape (n_targets,)
-        See ``uncertainty_by_target``.
-    pass_rates : PassRates
-        What came through the gates lately.
-    novelty : float
-        See ``novelty_of``.
-
-    Returns
-    -------
-    LearnerState
-        A target is available when it has a real row and a share of it is wanted.
+    Arrays have one number per class or target bin; ``synthetic_counts`` are of
+    committed and pooled rows.  See ``wanted_mixture``, ``uncertainty_by_target`` and
+    ``novelty_of``.  A target is available when it has a real row and a share of it is
+    wanted.
     """
     return LearnerState(
         deficit=deficit(wanted, np.asarray(real_counts) + synthetic_counts),
@@ -62,26 +49,12 @@ def read_state(
 
 
 def wanted_mixture(wish: Wish, real_counts: IntArray) -> FloatArray:
-    """Return the share of the rows that each target should have.
+    """Return the share of the rows that each target should have; they add up to 1.
 
-    Parameters
-    ----------
-    wish : str, mapping or sequence
-        ``balanced``: the same for every target that has a real row; ``real``: as in the
-        real rows; otherwise the share of each target, by its number or in order.
-        Shares need not add up to 1; a target that a mapping leaves out gets nothing.
-    real_counts : array of shape (n_targets,)
-        Real rows of each target.
-
-    Returns
-    -------
-    array of shape (n_targets,)
-        Shares, at least 0, that add up to 1.
-
-    Raises
-    ------
-    UserInputError
-        If the wish cannot be understood, or asks for a target without a real row.
+    ``balanced``: the same for every target that has a real row; ``real``: as in the
+    real rows; otherwise the share of each target, by its number or in order.  Shares
+    need not add up to 1; a target that a mapping leaves out gets nothing.  A target
+    without a real row cannot be asked for.
 
     Examples
     --------
@@ -122,25 +95,13 @@ def uncertainty_by_target(
     *,
     n_classes: int | None = None,
 ) -> FloatArray:
-    """Return how unsure the evaluator is of each target's rows; u in the paper.
+    """Return how unsure the evaluator is of each target's rows, in [0, 1]; paper: u.
 
-    Parameters
-    ----------
-    uncertainty : array of shape (n_rows,)
-        The evaluator's, of real rows: entropy in nats, or a standard deviation in
-        those of the real targets.  Rows whose uncertainty is NaN do not count.
-    targets : array of shape (n_rows,)
-        Class code or target bin of each row.
-    n_targets : int
-        Classes or target bins of the table.
-    n_classes : int, optional
-        Classes whose entropy it is; None in regression.
-
-    Returns
-    -------
-    array of shape (n_targets,)
-        In [0, 1]: entropy as a share of the largest possible, deviations x as
-        x / (1 + x).  A target without rows gets the mean of the others.
+    ``uncertainty`` is the evaluator's, of real rows whose class codes or target bins
+    are ``targets``: entropy in nats over ``n_classes``, counted as a share of the
+    largest possible; in regression, without ``n_classes``, standard deviations x in
+    those of the real targets, counted as x / (1 + x).  Rows whose uncertainty is NaN do
+    not count.  A target without rows gets the mean of the others.
     """
     level = np.asarray(uncertainty, np.float64)
     if n_classes is None:
@@ -152,9 +113,9 @@ def uncertainty_by_target(
     n_rows = np.bincount(codes, minlength=n_targets)
     total = np.bincount(codes, weights=level, minlength=n_targets)
     means = total / np.maximum(n_rows, 1)
-    found = n_rows > 0
-    spare = float(means[found].mean()) if found.any() else NEUTRAL
-    return np.where(found, means, spare)
+    has_rows = n_rows > 0
+    spare = float(means[has_rows].mean()) if has_rows.any() else NEUTRAL
+    return np.where(has_rows, means, spare)
 
 
 def novelty_of(
@@ -284,21 +245,15 @@ class PassRates:
     """For each template, oldest first: rows passed, rows proposed."""
 
     def updated(self, template: Template, n_passed: int, n_proposed: int) -> PassRates:
-        """Return the rates after one more action; this value stays as it is.
-
-        Raises
-        ------
-        UserInputError
-            If more rows passed than were proposed, or fewer than none.
-        """
+        """Return the rates after one more action; this value stays as it is."""
         if not 0 <= n_passed <= n_proposed:
             raise UserInputError(
                 f"{n_passed} of {n_proposed} rows cannot have passed the gates. "
                 "Pass the admitted rows first, then the proposed ones."
             )
-        place = TEMPLATES.index(template)
-        latest = (*self.recent[place], (int(n_passed), int(n_proposed)))[-WINDOW:]
-        before, after = self.recent[:place], self.recent[place + 1 :]
+        index = TEMPLATES.index(template)
+        latest = (*self.recent[index], (int(n_passed), int(n_proposed)))[-WINDOW:]
+        before, after = self.recent[:index], self.recent[index + 1 :]
         return replace(self, recent=(*before, latest, *after))
 
     def shares(self) -> FloatArray:
