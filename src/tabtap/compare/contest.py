@@ -197,14 +197,9 @@ def summarise(
 ) -> Comparison:
     """Put the records of all cells of a contest together.
 
-    Parameters
-    ----------
-    records : sequence of dict
-        From ``Contest.record``; real rows alone (``Real``) must be among them.
-    task : {"classification", "regression"}
-        Of the table.
-    groups : array, optional
-        Whom each row that may be asked belongs to; rows of one group count as one.
+    The records come from ``Contest.record``; real rows alone (``Real``) must be among
+    them.  ``groups`` says whom each row that may be asked belongs to; rows of one group
+    count as one.
     """
     real = {r["cell"]["split"]: r for r in records if r["cell"]["method"] == "Real"}
     by_method: dict[str, list[Record]] = {}
@@ -299,25 +294,10 @@ def run_contest(
     cluster: Cluster | None = None,
     observer: RunObserver | None = None,
 ) -> Comparison:
-    """Let methods compete on a table.
+    """Let methods of the catalogue compete on a table; the smallest loss comes first.
 
-    Parameters
-    ----------
-    contest : Contest
-        Rows to train on and to test on.
-    methods : sequence of str
-        Names from the catalogue of methods; real rows alone always compete.
-    terms : Terms, optional
-        Budget and seed.
-    cluster : Cluster, optional
-        Where the work is done; by default in processes of this machine.
-    observer : RunObserver, optional
-        Told of every cell as it comes back.
-
-    Returns
-    -------
-    Comparison
-        All methods, the smallest loss first.
+    Real rows alone always compete.  By default the work is done in processes of this
+    machine.  The observer is told of every cell as it comes back.
     """
     target = contest.table.schema.target
     if target is None:
@@ -346,19 +326,11 @@ _N_DRAWS = 20_000
 
 
 def intervals(differences: FloatArray, clusters: IntArray | None = None) -> FloatArray:
-    """Return the mean of each column, and both ends of its interval.
+    """Return mean, low and high of each column, as an array of shape (n_columns, 3).
 
-    Parameters
-    ----------
-    differences : array of shape (n_rows, n_columns)
-        How much smaller the loss of a row is, one column for each method.
-    clusters : array of shape (n_rows,), optional
-        Rows of one cluster say the same thing again, and count as one.
-
-    Returns
-    -------
-    array of shape (n_columns, 3)
-        Mean, low, high.  All intervals hold together with ``CONFIDENCE``.
+    ``differences`` tells how much smaller the loss of each row is, one column for each
+    method.  Rows of one cluster say the same thing again, and count as one.  All
+    intervals hold together with ``CONFIDENCE``.
 
     Examples
     --------

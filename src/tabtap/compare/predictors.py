@@ -93,28 +93,11 @@ def score_predictors(
 ) -> dict[str, dict[str, float]]:
     """Train each predictor on one table and score it on another.
 
-    Parameters
-    ----------
-    train : Table
-        Real rows, or real and synthetic rows together.
-    test : Table
-        Real rows that no method has seen.
-    names : sequence of str, optional
-        Predictors to use; all of the task's by default.
-    reference : Table, optional
-        Real training rows, whose target mean and deviation are the unit of regression
-        errors.  Give them whenever ``train`` holds synthetic rows.  Default: ``train``.
-
-    Returns
-    -------
-    dict of str to dict of str to float
-        Per predictor ``accuracy`` and ``macro_f1`` in [0, 1], or ``rmse`` and ``mae``
-        of the standardised target.
-
-    Raises
-    ------
-    UserInputError
-        If a name is unknown, a table has no target or no rows, or a package is absent.
+    All predictors of the task are used unless some are named.  Scores are ``accuracy``
+    and ``macro_f1`` in [0, 1], or ``rmse`` and ``mae`` of the target, standardised by
+    its mean and deviation in ``reference`` (default: ``train``).  Give the real
+    training rows there whenever ``train`` holds synthetic ones.  An unknown name or an
+    absent package raises ``UserInputError``.
     """
     task, predicted, truth = _predictions(train, test, names, reference)
     score = _classification_scores if task == "classification" else _regression_scores
@@ -130,11 +113,8 @@ def row_losses(
 ) -> dict[str, FloatArray]:
     """Train each predictor on one table, and tell how it errs on every row of another.
 
-    Returns
-    -------
-    dict of str to array of shape (n_test,)
-        Per predictor 1 where it is wrong about a class and else 0, or the squared error
-        of the standardised target.  Otherwise as ``score_predictors``.
+    A loss is 1 where a class is wrong and else 0, or the squared error of the
+    standardised target.  Otherwise as ``score_predictors``.
     """
     task, predicted, truth = _predictions(train, test, names, reference)
     if task == "classification":

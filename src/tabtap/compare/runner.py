@@ -95,28 +95,9 @@ def run_cells(
 ) -> RunSummary:
     """Do every cell that has no record yet.
 
-    Parameters
-    ----------
-    cells : sequence of Cell
-        What is to be done.
-    work : callable
-        Returns the record of a cell; importable by workers.
-    store : Store
-        Where records are, and where they go.
-    cluster : Cluster, optional
-        Where the work is done; by default in processes of this machine.
-    observer : RunObserver, optional
-        Told of every cell as it comes back.
-
-    Returns
-    -------
-    RunSummary
-        How many have records.
-
-    Raises
-    ------
-    TapError
-        If workers die again and again before they begin a cell.
+    ``work`` returns the record of a cell and must be importable by workers, by default
+    processes of this machine.  The observer is told of every cell as it comes back.
+    Raises ``TapError`` if workers die again and again before they begin a cell.
     """
     cluster = cluster or Cluster()
     watcher = observer or _Nobody()
@@ -272,16 +253,10 @@ BACKENDS = ("local", "dask", "ray")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where work is done.
+    """Where work is done: processes of this machine, or a cluster that exists already.
 
-    Parameters
-    ----------
-    backend : {"local", "dask", "ray"}
-        Processes of this machine, or an existing cluster.
-    address : str, optional
-        Of the cluster's scheduler.
-    jobs : int, optional
-        Workers.  Default: one per core as far as memory goes, or all of a cluster's.
+    ``address`` is that of the cluster's scheduler.  ``jobs`` counts workers; by default
+    one per core as far as memory goes, or all of a cluster's.
     """
 
     backend: str = "local"

@@ -407,21 +407,11 @@ def _first_possible(wanted: BoolArray, otherwise: BoolArray) -> BoolArray:
 
 
 def flag_groups(codes: CodeArray, is_flag: BoolArray) -> list[IntArray]:
-    """Find sets of flags of which at most one is ever on.
+    """Find sets of flags, codes that are 0 or 1, of which at most one is ever on.
 
-    Parameters
-    ----------
-    codes : array of shape (n_rows, n_columns)
-        Codes, 1 where a flag is on.
-    is_flag : array of shape (n_columns,)
-        Which columns hold nothing but 0 and 1.
-
-    Returns
-    -------
-    list of arrays
-        Columns of each set.  They are taken in order, each joining the first set whose
-        members it never meets.  A set of one is left out, and so is a flag that is
-        missing anywhere or never changes.
+    Returns the columns of each set.  They are taken in order, each joining the first
+    set whose members it never meets.  A set of one is left out, and so is a flag that
+    is missing anywhere or never changes.
 
     Examples
     --------

@@ -118,24 +118,12 @@ class Denoiser:
         level: Level,
         rest: tuple[Tensor, Tensor, Tensor, Tensor],
     ) -> tuple[Tensor, Tensor]:
-        """Say what rows were before the noise.
+        """Estimate the clean numbers, and logits of the tokens, of noisy rows.
 
-        Parameters
-        ----------
-        weights : mapping
-            The members' weights.
-        noisy : tensor of shape (n_members, n_rows, n_numbers)
-            Numbers with noise.
-        level : Level
-            How much of it.
-        rest : clean, kept, tokens, condition
-            Clean numbers where ``kept`` is 1; tokens, masked ones included; conditions.
-
-        Returns
-        -------
-        numbers, logits
-            Estimates of the clean numbers, and logits of shape (..., n_groups,
-            widest group), minus infinity where a group has no such token.
+        ``noisy`` has shape (n_members, n_rows, n_numbers).  ``rest`` is the clean
+        numbers, 1 where those are kept, the tokens (masked ones included) and the
+        conditions.  Logits have shape (..., n_groups, widest group), minus infinity
+        where a group has no such token.
         """
         clean, kept, tokens, condition = rest
         shrink = torch.rsqrt(level.sigma**2 + 1)

@@ -371,16 +371,9 @@ def _decode(
 
 
 def first_targets(encoding: Encoding, bins: IntArray, chance: FloatArray) -> FloatArray:
-    """Return the target of a training row for each bin.
+    """Return, for each bin, the regression target of one of its training rows.
 
-    Parameters
-    ----------
-    encoding : Encoding
-        Of a table whose regression target is given.
-    bins : array of shape (n_rows,)
-        Bins that have training rows.
-    chance : array of shape (n_rows,)
-        Numbers from 0 to below 1 that decide which of a bin's it is.
+    ``chance``, from 0 to below 1, decides which of them it is.
     """
     own = np.searchsorted(_edges(encoding)[1:-1], encoding.targets, side="left")
     start = np.searchsorted(own, bins, side="left")
@@ -392,16 +385,9 @@ def first_targets(encoding: Encoding, bins: IntArray, chance: FloatArray) -> Flo
 
 
 def move_targets(encoding: Encoding, table: Table, noise: FloatArray) -> Table:
-    """Return the table with targets near its own, each inside its bin.
+    """Return the table with regression targets near its own, each inside its bin.
 
-    Parameters
-    ----------
-    encoding : Encoding
-        Of a table whose regression target is given.
-    table : Table
-        Rows of its schema.
-    noise : array of shape (n_rows,)
-        Standard normal numbers: targets are smoothed as the training rows are.
+    ``noise`` is standard normal: targets are smoothed as the training rows are.
     """
     bandwidth, bins = encoding.target_bandwidth[0], table.condition
     numbers = np.nan_to_num(encoding.scaling.encode(numbers_of(table)))

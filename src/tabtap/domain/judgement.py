@@ -166,23 +166,12 @@ class Certificate:
 def one_sided(
     differences: FloatArray, confidence: float, clusters: IntArray | None = None
 ) -> Bound:
-    """Bound the mean of some paired differences from below.
+    """Bound the mean of some paired differences from below, by Student's t.
 
-    Parameters
-    ----------
-    differences : array of shape (n,)
-        Score with a pool minus score without, one per query or per fold.
-    confidence : float
-        How often the mean may not fall below the bound.
-    clusters : array of shape (n,), optional
-        Group of each difference.  Rows of one group say the same thing again, so the
-        groups' means are what is counted.
-
-    Returns
-    -------
-    Bound
-        Student's t with one degree of freedom less than there are differences or
-        groups.  With fewer than two of them the margin is infinite.
+    A difference is the score with a pool minus the score without, one per query or per
+    fold.  ``confidence`` is how often the mean may not fall below the bound.
+    Differences of one cluster say the same thing again, so the clusters' means are what
+    is counted.  With fewer than two of them the margin is infinite.
 
     Examples
     --------
@@ -222,16 +211,10 @@ def confidence_at(look: int, confidence: float) -> float:
     What is kept is the chance that a run commits anything although nothing beats the
     real rows.  A check after a success needs no correction: testing one hypothesis
     after another, each at the full level and only as long as all before were accepted,
-    keeps the level.  A check after a failure is another attempt.  The attempts share
-    the run's error probability as 1/2, 1/6, 1/12, ..., which add up to 1.  The size of
-    the gain is not covered that way: of several pools the luckiest tends to be kept.
-
-    Parameters
-    ----------
-    look : int
-        1 for the first attempt, 2 after one that showed no gain, and so on.
-    confidence : float
-        Of the whole run.
+    keeps the level.  A check after a failure is another attempt; ``look`` counts them
+    from 1.  The attempts share the run's error probability as 1/2, 1/6, 1/12, ...,
+    which add up to 1.  The size of the gain is not covered that way: of several pools
+    the luckiest tends to be kept.
 
     Examples
     --------

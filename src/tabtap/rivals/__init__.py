@@ -35,23 +35,12 @@ class Method(Protocol):
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
     ) -> Table:
-        """Return at most ``n`` rows of the schema of ``train``.
+        """Return at most ``n`` rows of the schema of ``train``, which has at least one.
 
-        Parameters
-        ----------
-        train : Table
-            Real rows, of which at least one.  They are not changed.
-        n : int
-            Rows wanted.  A method that decides for itself may return fewer.
-        rng : numpy.random.Generator
-            The only source of chance: equal states give equal rows.
-        watch : Stopwatch
-            Told of the stages, ``"fit"`` and ``"sample"``, while they run.
-
-        Raises
-        ------
-        UserInputError
-            If the method cannot work with such a table.
+        A method that decides for itself may return fewer.  ``rng`` is the only source
+        of chance: equal states give equal rows.  The watch is told of the stages,
+        ``"fit"`` and ``"sample"``, while they run.  A method that cannot work with such
+        a table raises ``UserInputError``.
         """
 
 
@@ -120,19 +109,7 @@ METHOD_NAMES: tuple[str, ...] = tuple(_PLACES)
 
 
 def method_named(name: str, **settings: Any) -> Method:  # noqa: ANN401
-    """Return a method by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of ``METHOD_NAMES``; capitals do not matter.
-    **settings
-        Settings that differ from the method's own.
-
-    Raises
-    ------
-    UserInputError
-        If there is no such method, or it has no such setting.
+    """Return one of ``METHOD_NAMES``, capitals or not, with its settings or others.
 
     Examples
     --------

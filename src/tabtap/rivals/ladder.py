@@ -122,10 +122,7 @@ def draw_hard_inpainting(
 ) -> Table:
     """Redraw little of the rows that the evaluator finds hardest; the paper's gates.
 
-    Returns
-    -------
-    Table
-        Fewer rows than wanted where the gates admit fewer.
+    There are fewer rows than wanted where the gates admit fewer.
     """
     config, lineages, real = request.config, lineages_of(request), request.real
     utility = FoldUtility(real, lineages, request.evaluator.evaluator, config.utility)
@@ -279,21 +276,9 @@ def request_for(
 ) -> Request:
     """Return a run on some rows, as ``TabularAugmenter`` would ask for it.
 
-    Parameters
-    ----------
-    real : Table
-        Real rows, numbered from 0 in their order; see ``numbered``.
-    preset : Preset
-        Settings of the run.
-    seed : int
-        Whence all its chance comes; the folds are the same for every preset.
-    groups : array of shape (n_rows,), optional
-        Whom each row belongs to; by default, exact copies belong together.
-
-    Raises
-    ------
-    UserInputError
-        If the table has no target.
+    Rows must be numbered from 0 in their order; see ``numbered``.  All chance comes
+    from ``seed``; the folds are the same for every preset.  ``groups`` says whom each
+    row belongs to; by default, exact copies belong together.
     """
     task = task_of(real)
     name = preset.evaluators[task]

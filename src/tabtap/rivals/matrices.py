@@ -55,13 +55,8 @@ class FlatColumns:
     def of(cls, train: Table, *, joint_label: bool = True) -> FlatColumns:
         """Lay out the columns of a training table.
 
-        Parameters
-        ----------
-        train : Table
-            Real rows.
-        joint_label : bool, default=True
-            Whether a class label is a code like any other.  A regression target always
-            is one more number.
+        A regression target always is one more number; with ``joint_label`` a class
+        label is a code like any other.
         """
         target = train.schema.target
         joint = joint_label and target is not None and target.task == "classification"
@@ -176,20 +171,10 @@ def parted(rows: Table, train: Table) -> Table:
 
 
 def whole_rows(schema: Schema, numeric: FloatArray, categorical: CodeArray) -> Table:
-    """Return rows without a target that hold drawn values.
+    """Return rows of drawn values that descend from no real row.
 
-    Parameters
-    ----------
-    schema : Schema
-        Of a table without a target, such as ``joined`` gives.
-    numeric, categorical : arrays
-        Laid out as the properties of a table; NaN and -1 are holes.
-
-    Returns
-    -------
-    Table
-        Rows that descend from no real row.  Numbers are on their column's grid,
-        constants what they always are, identifiers empty.
+    The schema has no target, as from ``joined``; NaN and -1 are holes.  Numbers are put
+    on their column's grid, constants are what they always are, identifiers empty.
     """
     start = blank(schema, np.zeros(len(numeric), dtype=np.int64))
     everything = np.ones(start.missing.shape, dtype=np.bool_)

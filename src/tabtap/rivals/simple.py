@@ -111,25 +111,8 @@ class SMOTE:
 def even_rows(train: Table, n: int, rng: np.random.Generator) -> IntArray:
     """Draw row numbers so that conditions, and rows within each, are used evenly.
 
-    Parameters
-    ----------
-    train : Table
-        Rows to draw from.
-    n : int
-        How many to draw.
-    rng : numpy.random.Generator
-        Source of the draw.
-
-    Returns
-    -------
-    array of shape (n,)
-        Row numbers.  Counts of the classes or target bins present differ by at most
-        one, and so do the counts of rows of one class.
-
-    Raises
-    ------
-    UserInputError
-        If ``train`` has no rows.
+    Counts of the classes or target bins present differ by at most one, and so do the
+    counts of rows of one class.
     """
     if len(train) == 0:
         raise UserInputError("There are no rows to draw from. Give at least one.")
@@ -150,21 +133,8 @@ def copies(train: Table, n: int, rng: np.random.Generator) -> Table:
 def jitter(train: Table, n: int, rng: np.random.Generator, scale: float = 0.3) -> Table:
     """Repeat real rows, classes evenly, with Gaussian noise on their numbers.
 
-    Parameters
-    ----------
-    train : Table
-        Rows to repeat; they also give the columns' standard deviations.
-    n : int
-        How many rows to make.
-    rng : numpy.random.Generator
-        Source of rows and noise.
-    scale : float, default=0.3
-        Standard deviation of the noise, in those of the column.
-
-    Returns
-    -------
-    Table
-        Categories, holes and targets are the repeated row's.
+    ``scale`` is the standard deviation of the noise, in those of the column.
+    Categories, holes and targets are the repeated row's.
     """
     rows = copies(train, n, rng)
     deviation = NumberScale.of(train.numeric).deviation
@@ -181,13 +151,7 @@ def bootstrap(real: Table, n: int, rng: np.random.Generator) -> Table:
 
 
 def independent_columns(real: Table, n: int, rng: np.random.Generator) -> Table:
-    """Draw every column, and the target, from its own marginal.
-
-    Returns
-    -------
-    Table
-        Rows that descend from no real row.
-    """
+    """Draw every column, and the target, from its own marginal; rows have no origin."""
     n_columns = len(real.cells)
     rows = rng.integers(len(real), size=(n_columns + 1, n))
     missing = np.take_along_axis(real.missing, rows[:n_columns].T, axis=0)
@@ -224,31 +188,12 @@ N_CANDIDATES = 3
 
 
 def smote(train: Table, n: int, rng: np.random.Generator) -> Table:
-    """Interpolate between real rows and their neighbours.
+    """Interpolate between real rows and their neighbours, by imbalanced-learn.
 
-    Parameters
-    ----------
-    train : Table
-        Real rows.
-    n : int
-        How many rows to make.
-    rng : numpy.random.Generator
-        Source of the draw.
+    Classes, or target bins, are as even as possible.  A regression target is
+    interpolated with its row.  A class of a single row is repeated, and so is
+    everything if no class has two rows.
 
-    Returns
-    -------
-    Table
-        ``n`` rows; classes, or target bins, as even as possible.  A regression target
-        is interpolated with its row.  A class of a single row is repeated, and so is
-        everything if no class has two rows.
-
-    Raises
-    ------
-    UserInputError
-        If imbalanced-learn is not installed or ``train`` has no rows.
-
-    Notes
-    -----
     The paper takes as many neighbours as its smallest class allows and gives SMOTE up
     when that class has a single row.  Here such a class is set aside and repeated, so
     that it does not cost the others their neighbours: a stronger rival.

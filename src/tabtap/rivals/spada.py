@@ -35,8 +35,6 @@ class SPADA:
     parents with noise; categories, and whether a number is missing, from real rows of
     like parents.  Numbers stay within the real range.  The target is one more column.
 
-    Notes
-    -----
     The authors' release starts from a real row and redraws one root of the graph with
     all that follows from it; here every column is drawn.  Its flow is affine, trained
     for up to 5,000 steps of all rows at rate 5e-4; ours also bends, and held-out rows
@@ -211,17 +209,10 @@ _RIDGE = 1e-3
 
 
 def find_parents(joint: Table, first: int | None, most: int) -> Parents:
-    """Find the parents of every column in the rows.
+    """Find at most ``most`` parents of every column; ``joint`` is as from ``joined``.
 
-    Parameters
-    ----------
-    joint : Table
-        Rows without a target; see ``joined``.
-    first : int or None
-        Position of the column that has no parents, the target's; None: the one that
-        most depends on the others.
-    most : int
-        Most parents of a column.
+    ``first`` is the position of the column that has no parents, the target's; None: the
+    one that most depends on the others.
     """
     blocks = [_block(joint, position) for position in range(len(joint.cells))]
     fit = _Fit(blocks, len(joint))
@@ -421,14 +412,10 @@ class Kernel:
     def draw(
         self, wanted: FloatArray, usable: BoolArray, rng: np.random.Generator
     ) -> IntArray:
-        """Draw a real row for each new row, by the parents of both.
+        """Draw one of the usable real rows for each new row, by the parents of both.
 
-        Parameters
-        ----------
-        wanted : array of shape (n_new, n_parents)
-            Parents of the new rows.
-        usable : bool array of shape (n_rows,)
-            Real rows that may be drawn; at least one.
+        ``wanted``, of shape (n_new, n_parents), holds the parents of the new rows; at
+        least one real row must be usable.
         """
         luck = rng.random(len(wanted))
         drawn = [

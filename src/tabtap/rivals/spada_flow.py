@@ -90,20 +90,11 @@ def fit_flows(
     settings: FlowSettings,
     rng: np.random.Generator,
 ) -> Flows:
-    """Fit one flow for each column of numbers.
+    """Fit one flow for each column of numbers, which are standardised.
 
-    Parameters
-    ----------
-    numbers : array of shape (n_rows, n_flows)
-        Standardised; anything where there is none.
-    present : bool array of the same shape
-        Which of them a flow learns from.
-    contexts : sequence of arrays of shape (n_rows, any)
-        What each flow is conditioned on.
-    settings : FlowSettings
-        How to train.
-    rng : numpy.random.Generator
-        Source of first weights, batches and held-out rows.
+    A flow learns from the numbers that are ``present``, of shape (n_rows, n_flows) as
+    the numbers are, given its context of shape (n_rows, any).  First weights, batches
+    and held-out rows come from ``rng``.
     """
     width = max([1, *(context.shape[1] for context in contexts)])
     generator = torch.Generator().manual_seed(int(rng.integers(2**63)))

@@ -46,8 +46,6 @@ class TabDdpm:
     A class label is given to the network, and drawn as often as it is met; a regression
     target is one more number.  Numbers stay in the real range, because quantiles do.
 
-    Notes
-    -----
     At the noisiest steps a small error of the network is a large one of the clean
     numbers.  Few rows of many columns leave such errors, and the published drawing then
     runs away, so that most drawn numbers lie at the ends of their columns.  The default
@@ -91,13 +89,7 @@ class TabDdpm:
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
     ) -> Table:
-        """Return ``n`` rows drawn after training on ``train``.
-
-        Raises
-        ------
-        UserInputError
-            If the training or the drawing runs away to numbers that are none.
-        """
+        """Train and draw ``n`` rows; diverging to NaN is a ``UserInputError``."""
         if n == 0:
             return train.empty()
         with watch.running("fit"):
@@ -402,16 +394,10 @@ class MultinomialNoise:
         )
 
     def before(self, clean: Tensor, noisy: Tensor, steps: Tensor) -> Tensor:
-        """Return log probabilities of the codes one step earlier.
+        """Return log probabilities of the codes one step earlier than ``steps``.
 
-        Parameters
-        ----------
-        clean : Tensor
-            Probabilities of the clean codes: zeros and ones, or a prediction.
-        noisy : Tensor
-            Codes after the step, as zeros and ones.
-        steps : Tensor of shape (n_rows,)
-            The step of each row.
+        ``clean`` holds probabilities of the clean codes: zeros and ones, or a
+        prediction.  ``noisy`` holds the codes after the step, as zeros and ones.
         """
         earlier = self._blurred(clean, self.schedule.left_before[steps])
         later = self._blurred(noisy, self.schedule.kept[steps])

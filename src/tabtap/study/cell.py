@@ -30,12 +30,9 @@ FORMAT = 1
 def run_cell(cell: Cell) -> dict[str, Any]:
     """Do the work of a cell and return its record.
 
-    Returns
-    -------
-    dict
-        ``cell``, the ``method`` with all its settings, ``n_rows`` that it made,
-        ``scores`` by predictor and metric, ``failure`` (None, or why nothing was
-        added), ``costs`` by stage, and what it was run with.
+    It holds ``cell``, the ``method`` with all its settings, ``n_rows`` that it made,
+    ``scores`` by predictor and metric, ``failure`` (None, or why nothing was added),
+    ``costs`` by stage, and what it was run with.
     """
     watch = Stopwatch()
     reset_peak()

@@ -59,13 +59,7 @@ FIGURES: Mapping[str, Callable[[pd.DataFrame], Figure]] = MappingProxyType(
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as SVG or PNG, by its extension, whole or not at all.
-
-    Raises
-    ------
-    UserInputError
-        If the extension is another.
-    """
+    """Write a figure as SVG or PNG, by its extension, whole or not at all."""
     import matplotlib as mpl
 
     path = Path(path)

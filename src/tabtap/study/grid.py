@@ -60,20 +60,10 @@ class Grid:
 
 
 def read_grid(path: str | Path, known_methods: Sequence[str] | None = None) -> Grid:
-    """Read a grid from a TOML file.
+    """Read a grid from a TOML file such as the head of this module shows.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; the head of this module shows one.
-    known_methods : sequence of str, optional
-        Names that are accepted as methods; any by default.
-
-    Raises
-    ------
-    UserInputError
-        If there is no such file, or it says something else than a grid; with all that
-        is wrong with it.
+    Any method is accepted unless ``known_methods`` are given.  The error for a file
+    that is no grid tells all that is wrong with it.
     """
     path = Path(path)
     try:

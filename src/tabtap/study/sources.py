@@ -114,27 +114,12 @@ def data_folder() -> Path | None:
 
 
 def load_source(name: str, folder: Path | None = None) -> SourceTable:
-    """Read one of the paper's tables.
+    """Read one of the paper's tables by its name, a key of ``SOURCES``.
 
-    Parameters
-    ----------
-    name : str
-        A key of ``SOURCES``.
-    folder : Path, optional
-        Where the parquet files are; by default what ``TABTAP_DATA`` names.  Without
-        either the table is fetched from OpenML and kept in scikit-learn's own folder.
-
-    Returns
-    -------
-    SourceTable
-        Groups are known only from a folder: OpenML leaves the mouse out.
-
-    Raises
-    ------
-    UserInputError
-        If the name is unknown, or the table is neither in a folder nor reachable.
-    FileFormatError
-        If a file is not the one its index describes, or has an unexpected shape.
+    The folder of parquet files is by default what ``TABTAP_DATA`` names; without either
+    the table is fetched from OpenML and kept in scikit-learn's own folder.  Groups are
+    known only from a folder: OpenML leaves the mouse out.  A file that is not the one
+    its index describes, or has an unexpected shape, raises ``FileFormatError``.
     """
     if name not in SOURCES:
         raise UserInputError(

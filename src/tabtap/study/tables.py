@@ -42,12 +42,9 @@ def method_label(cell: Mapping[str, Any]) -> str:
 def score_frame(records: Iterable[Record]) -> pd.DataFrame:
     """Return one row per cell, predictor and metric.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns dataset, n_real, split, method, predictor, metric, score.  Accuracy and
-        macro F1 are in percent, as in the paper.  Each cell also has the mean over its
-        predictors.
+    Columns are dataset, n_real, split, method, predictor, metric, score.  Accuracy and
+    macro F1 are in percent, as in the paper.  Each cell also has the mean over its
+    predictors.
     """
     lines = []
     for record in records:
@@ -95,11 +92,8 @@ def means(frame: pd.DataFrame, metric: str, predictor: str = AVERAGE) -> pd.Data
 def gains(frame: pd.DataFrame, metric: str, over: str = "Real") -> pd.DataFrame:
     """Return what each method gains over another, cell by cell; larger is better.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns dataset, n_real, split, method, gain: points of the metric, or percent
-        of the error.  Only cells that both have.
+    Columns are dataset, n_real, split, method, gain: points of the metric, or percent
+    of the error.  Only cells that both have.
     """
     chosen = frame[(frame["metric"] == metric) & (frame["predictor"] == AVERAGE)]
     place = ["dataset", "n_real", "split"]
@@ -132,14 +126,9 @@ def score_tables(
 ) -> list[TextTable]:
     """Return one table per metric: rows as in the paper, a column for each method.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        From ``score_frame``.
-    metrics : sequence of str
-        Such as accuracy and rmse; one without a record is left out.
-    beside_paper : bool, default=True
-        Whether the paper's figure, and ours minus it, follow in lines of their own.
+    ``frame`` comes from ``score_frame``; a metric without a record is left out.  With
+    ``beside_paper`` the paper's figure, and ours minus it, follow in lines of their
+    own.
     """
     return [
         _score_table(frame, metric, beside_paper=beside_paper)
@@ -354,17 +343,8 @@ CONTROLS = (
 def win_table(frame: pd.DataFrame) -> TextTable:
     """Return, for every method, the share of cells in which it beats others.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        From ``score_frame``.
-
-    Returns
-    -------
-    TextTable
-        Against real rows alone, against copies, and against the best of the other
-        methods in that cell.  A tie is half a win; cells that lack one of the two are
-        left out.
+    Others are real rows alone, copies, and the best of the other methods in that cell.
+    A tie is half a win; cells that lack one of the two are left out.
     """
     ranks = _standings(frame)
     rows = []
@@ -421,18 +401,8 @@ _PAPER_SPLITS = 5
 def difference_table(frame: pd.DataFrame, metric: str) -> TextTable:
     """Return, for every method of the paper, ours minus the paper's figures.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        From ``score_frame``.
-    metric : str
-        Such as accuracy.
-
-    Returns
-    -------
-    TextTable
-        Per method: how many figures both have, the mean difference, and the typical
-        difference as a multiple of the one that other splits alone would make.
+    Columns are how many figures both have, the mean difference, and the typical one as
+    a multiple of the one that other splits alone would make.
     """
     figures = _figures(frame, metric)
     digits = 1 if LARGER_IS_BETTER[metric] else 3
