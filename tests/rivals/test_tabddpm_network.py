@@ -2,11 +2,11 @@ import math
 
 import torch
 
-from tabtap.rivals.tabddpm import DdpmNetwork, waves
+from tabtap.rivals.tabddpm import DdpmNetwork, fourier_features
 
 
 def test_steps_become_waves_of_falling_frequency():
-    found = waves(torch.tensor([0, 5]))
+    found = fourier_features(torch.tensor([0, 5]))
 
     assert found.shape == (2, 128)
     assert found[0].tolist() == [1.0] * 64 + [0.0] * 64

@@ -97,9 +97,9 @@ class Contest:
         if self.fold is None:
             if self.test is None:
                 raise AssertionError("neither folds nor a test table")
-            return _numbered(self.table), self.test
+            return _number_rows(self.table), self.test
         train = self.table.take(self.taught(repeat))
-        return _numbered(train), self.table.take(self.asked(repeat))
+        return _number_rows(train), self.table.take(self.asked(repeat))
 
     def taught(self, repeat: int) -> IntArray:
         """Return the numbers of the rows that a repeat trains on."""
@@ -256,11 +256,11 @@ def _without_rows(record: Record, real: dict[int, Record]) -> Record:
 
 def _losses(records: Sequence[Record]) -> dict[str, FloatArray]:
     """Return, by predictor, the loss of every row that was asked; mean over repeats."""
-    rows, place = _asked_rows(records)
-    times = np.bincount(place, minlength=len(rows))
+    rows, row_index = _asked_rows(records)
+    times = np.bincount(row_index, minlength=len(rows))
     return {
         name: np.bincount(
-            place, np.concatenate([r["losses"][name] for r in records]), len(rows)
+            row_index, np.concatenate([r["losses"][name] for r in records]), len(rows)
         )
         / times
         for name in records[0]["losses"]
@@ -270,15 +270,15 @@ def _losses(records: Sequence[Record]) -> dict[str, FloatArray]:
 def _asked_rows(records: Sequence[Record]) -> tuple[IntArray, IntArray]:
     """Return the rows that were asked, and which of them each answer is about."""
     asked = np.concatenate([np.asarray(r["asked"], dtype=np.int64) for r in records])
-    rows, place = np.unique(asked, return_inverse=True)
-    return rows, place
+    rows, row_index = np.unique(asked, return_inverse=True)
+    return rows, row_index
 
 
 def _mean(losses: dict[str, FloatArray]) -> FloatArray:
     return np.asarray(np.mean(list(losses.values()), axis=0))
 
 
-def _numbered(rows: Table) -> Table:
+def _number_rows(rows: Table) -> Table:
     """Return rows numbered from 0, as a user's are."""
     return replace(rows, origin=np.arange(len(rows), dtype=np.int64))
 
@@ -354,9 +354,9 @@ def intervals(differences: FloatArray, clusters: IntArray | None = None) -> Floa
 def _totals(centred: FloatArray, clusters: IntArray | None) -> FloatArray:
     if clusters is None:
         return centred
-    names, place = np.unique(clusters, return_inverse=True)
+    names, cluster_index = np.unique(clusters, return_inverse=True)
     totals = np.zeros((len(names), centred.shape[1]))
-    np.add.at(totals, place, centred)
+    np.add.at(totals, cluster_index, centred)
     return totals
 
 

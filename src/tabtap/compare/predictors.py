@@ -142,8 +142,8 @@ def _predictions(
     seen, (unseen,) = encode(train, [test])
     if task == "classification":
         labels = train.target.astype(np.int64)
-        told = {n: _classify(known[n], seen, labels, unseen) for n in chosen}
-        return task, told, test.target
+        predicted = {n: _classify(known[n], seen, labels, unseen) for n in chosen}
+        return task, predicted, test.target
     center, unit = _target_scale(train if reference is None else reference)
     learned = (train.target_values - center) / unit
     values = {n: _regress(known[n], seen, learned, unseen) for n in chosen}
@@ -162,7 +162,7 @@ def _classify(
     labels, code = np.unique(target, return_inverse=True)
     if len(labels) == 1:
         return np.full(len(unseen), labels[0], dtype=np.int64)
-    predicted = _fitted(factory, seen, code).predict(unseen)
+    predicted = _fit(factory, seen, code).predict(unseen)
     return np.asarray(labels[np.asarray(predicted, dtype=np.int64)])
 
 
@@ -171,11 +171,11 @@ def _regress(
 ) -> FloatArray:
     if (target == target[0]).all():  # LightGBM refuses a single row
         return np.full(len(unseen), target[0])
-    predicted = _fitted(factory, seen, target).predict(unseen)
+    predicted = _fit(factory, seen, target).predict(unseen)
     return np.asarray(predicted, dtype=np.float64)
 
 
-def _fitted(
+def _fit(
     factory: Factory, matrix: FloatArray, target: NDArray[np.generic]
 ) -> Predictor:
     model = factory(len(matrix))

@@ -66,7 +66,7 @@ class Sampler:
         self._denoiser = denoiser
         self._weights = weights
         self._overwrite = config.conditioning == "overwrite"
-        self._levels = denoiser.schedule.way_back(weights)
+        self._levels = denoiser.schedule.reverse_levels(weights)
         self._events = denoiser.schedule.events()
         # EDM's S_churn is shared out over the steps; ours is per step.
         self._churn = min(config.churn, _MOST_CHURN)
@@ -123,16 +123,16 @@ class Sampler:
         )
         added = (raised**2 - level.sigma**2).clamp(min=0).sqrt()
         state.numbers = state.numbers + added * job.fresh[step]
-        return self._told_of(raised, level, step)
+        return self._level_between(raised, level, step)
 
-    def _told_of(self, raised: Tensor, level: Level, step: int) -> Level:
-        """Say what the network is told at a noise between two levels."""
+    def _level_between(self, raised: Tensor, level: Level, step: int) -> Level:
+        """Return the level of a noise between those of two steps."""
         above = self._levels[step - 1]
         share = (raised.log() - level.sigma.log()) / (
             above.sigma.log() - level.sigma.log()
         )
-        told = level.told + share.mean(-1, keepdim=True) * (above.told - level.told)
-        return Level(told, raised)
+        gap = above.noise_level - level.noise_level
+        return Level(level.noise_level + share.mean(-1, keepdim=True) * gap, raised)
 
     def _uncover(self, job: Job, state: _State, logits: Tensor, chosen: Tensor) -> None:
         if not chosen.any():
@@ -312,7 +312,7 @@ def _job(
         for request, chance in zip(requests, noise, strict=True)
     ]
     stacked = {
-        name: torch.as_tensor(np.stack([_padded(row[name], size) for row in rows]))
+        name: torch.as_tensor(np.stack([_pad_rows(row[name], size) for row in rows]))
         for name in rows[0]
     }
     for name in ("fresh", "overwriting"):
@@ -345,7 +345,7 @@ def _arrays(
     }
 
 
-def _padded(array: NDArray[Any], size: int) -> NDArray[Any]:
+def _pad_rows(array: NDArray[Any], size: int) -> NDArray[Any]:
     """Repeat the last row, or zeros, up to a number of rows."""
     short = size - len(array)
     if short == 0:
@@ -378,9 +378,9 @@ def first_targets(encoding: Encoding, bins: IntArray, chance: FloatArray) -> Flo
     own = np.searchsorted(_edges(encoding)[1:-1], encoding.targets, side="left")
     start = np.searchsorted(own, bins, side="left")
     count = np.searchsorted(own, bins, side="right") - start
-    place = start + (chance * count).astype(np.int64)
+    index = start + (chance * count).astype(np.int64)
     # A bin of a very large table may have none of the targets that were kept.
-    known = encoding.targets[np.minimum(place, len(encoding.targets) - 1)]
+    known = encoding.targets[np.minimum(index, len(encoding.targets) - 1)]
     return np.where(count > 0, known, encoding.target_low[bins])
 
 

@@ -119,19 +119,19 @@ def method_named(name: str, **settings: Any) -> Method:  # noqa: ANN401
     Jitter(scale=0.1)
     """
     known = {other.casefold(): other for other in METHOD_NAMES}
-    found = known.get(str(name).casefold())
-    if found is None:
+    match = known.get(str(name).casefold())
+    if match is None:
         close = get_close_matches(str(name).casefold(), known, n=1)
         hint = f"Did you mean {known[close[0]]!r}?" if close else "Check its spelling."
         must = f"be one of {', '.join(METHOD_NAMES)}"
         raise bad_setting("method", name, must, hint)
-    place = _PLACES[found]
+    place = _PLACES[match]
     module = importlib.import_module(f"tabtap.rivals.{place.module}")
     factory = getattr(module, place.factory)
     accepted = [f.name for f in fields(factory) if f.name not in place.settings]
     if unknown := [setting for setting in settings if setting not in accepted]:
         listed = ", ".join(accepted) if accepted else "none"
         raise UserInputError(
-            f"{found} has no setting {unknown[0]!r}; it has {listed}. Leave it out."
+            f"{match} has no setting {unknown[0]!r}; it has {listed}. Leave it out."
         )
     return cast("Method", factory(**place.settings, **settings))

@@ -119,8 +119,8 @@ def even_rows(train: Table, n: int, rng: np.random.Generator) -> IntArray:
     present, condition = np.unique(train.condition, return_inverse=True)
     quota = allot(np.ones(len(present)), n, rng.random(len(present)))
     drawn = [
-        _in_turn(np.flatnonzero(condition == place), size, rng)
-        for place, size in enumerate(quota)
+        _in_turn(np.flatnonzero(condition == index), size, rng)
+        for index, size in enumerate(quota)
     ]
     return rng.permutation(np.concatenate(drawn))
 
@@ -287,13 +287,13 @@ def _even_and_likely(
     """Pick rows taken for real, bins evenly; the likest others only if too few are."""
     accepted = likeness >= 0.5
     eligible = accepted if accepted.sum() >= n else np.ones(len(condition), np.bool_)
-    present, place = np.unique(condition, return_inverse=True)
-    available = np.bincount(place[eligible], minlength=len(present))
+    present, bin_index = np.unique(condition, return_inverse=True)
+    available = np.bincount(bin_index[eligible], minlength=len(present))
     luck = rng.random(len(present))
     quota = allot(available > 0, n, luck, available)
     likest_first = np.argsort(-np.where(accepted, 1.0, likeness), kind="stable")
     picked = [
-        likest_first[place[likest_first] == which][:size]
+        likest_first[bin_index[likest_first] == which][:size]
         for which, size in enumerate(quota)
     ]
     return rng.permutation(np.concatenate(picked))
@@ -345,11 +345,11 @@ def _as_rows(
     n_numeric = len(train.schema.numeric)
     categorical = np.empty((len(lender), len(coded)), dtype=np.int32)
     categorical[:, ~coded] = codes
-    for place, values in zip(
+    for column, values in zip(
         np.flatnonzero(coded), numbers[:, n_numeric:].T, strict=True
     ):
-        gap = np.abs(values[:, None] - levels_of(train.schema, int(place)))
-        categorical[:, place] = gap.argmin(axis=1)
+        gap = np.abs(values[:, None] - levels_of(train.schema, int(column)))
+        categorical[:, column] = gap.argmin(axis=1)
     regenerate = np.ones((len(lender), len(train.cells)), dtype=np.bool_)
     rows = train.take(lender).redrawn(regenerate, numbers[:, :n_numeric], categorical)
     none = np.full(len(lender), NO_ROW, dtype=np.int64)

@@ -70,13 +70,13 @@ class Flows:
     settings: FlowSettings
 
     def sample(
-        self, place: int, context: FloatArray, rng: np.random.Generator
+        self, flow_index: int, context: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Draw one number for each row of parents."""
-        own = {name: tensor[[place]] for name, tensor in self.weights.items()}
+        own = {name: tensor[[flow_index]] for name, tensor in self.weights.items()}
         noise = torch.as_tensor(rng.standard_normal(len(context)), dtype=torch.float32)
         with torch.no_grad():
-            inputs = torch.as_tensor(_padded(context, self.width))[None]
+            inputs = torch.as_tensor(_pad(context, self.width))[None]
             shift, stretch, spline = _transform(own, inputs, self.settings)
             bent = spline.inv(noise[None])
             numbers = bent * torch.exp(stretch) + shift
@@ -98,7 +98,7 @@ def fit_flows(
     """
     width = max([1, *(context.shape[1] for context in contexts)])
     generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
-    inputs = np.stack([_padded(context, width) for context in contexts])
+    inputs = np.stack([_pad(context, width) for context in contexts])
     rows = _Rows(
         torch.as_tensor(inputs),
         torch.as_tensor(np.where(present, numbers, 0.0).T, dtype=torch.float32),
@@ -234,7 +234,7 @@ def _initial(
     return {name: tensor.requires_grad_() for name, tensor in weights.items()}
 
 
-def _padded(context: FloatArray, width: int) -> Any:  # noqa: ANN401  float32 array
+def _pad(context: FloatArray, width: int) -> Any:  # noqa: ANN401  float32 array
     padded = np.zeros((len(context), width), dtype=np.float32)
     padded[:, : context.shape[1]] = context
     return padded

@@ -273,13 +273,13 @@ class DdpmNetwork(nn.Module):
 
     def forward(self, rows: Tensor, steps: Tensor, classes: Tensor | None) -> Tensor:
         """Return predictions for noisy rows, laid out as the rows are."""
-        told = self.time(waves(steps))
+        embedding = self.time(fourier_features(steps))
         if classes is not None:
-            told = told + nn.functional.silu(self.classes[classes])
-        return cast("Tensor", self.body(self.enter(rows) + told))
+            embedding = embedding + nn.functional.silu(self.classes[classes])
+        return cast("Tensor", self.body(self.enter(rows) + embedding))
 
 
-def waves(steps: Tensor) -> Tensor:
+def fourier_features(steps: Tensor) -> Tensor:
     """Return steps as cosines and sines of falling frequency."""
     half = _EMBEDDING // 2
     falling = torch.arange(half, dtype=torch.float32) / half
@@ -389,9 +389,7 @@ class MultinomialNoise:
 
     def add(self, clean: Tensor, steps: Tensor, generator: torch.Generator) -> Tensor:
         """Draw codes as they are after their row's step, from clean one-hot rows."""
-        return self.blocks.draw(
-            self._blurred(clean, self.schedule.left[steps]), generator
-        )
+        return self.blocks.draw(self._blur(clean, self.schedule.left[steps]), generator)
 
     def before(self, clean: Tensor, noisy: Tensor, steps: Tensor) -> Tensor:
         """Return log probabilities of the codes one step earlier than ``steps``.
@@ -399,8 +397,8 @@ class MultinomialNoise:
         ``clean`` holds probabilities of the clean codes: zeros and ones, or a
         prediction.  ``noisy`` holds the codes after the step, as zeros and ones.
         """
-        earlier = self._blurred(clean, self.schedule.left_before[steps])
-        later = self._blurred(noisy, self.schedule.kept[steps])
+        earlier = self._blur(clean, self.schedule.left_before[steps])
+        later = self._blur(noisy, self.schedule.kept[steps])
         return self.blocks.log_softmax(earlier + later)
 
     def divergence(
@@ -428,7 +426,7 @@ class MultinomialNoise:
         clean = self.blocks.log_softmax(logits).exp()
         return self.blocks.draw(self.before(clean, noisy, steps), generator)
 
-    def _blurred(self, rows: Tensor, share: Tensor) -> Tensor:
+    def _blur(self, rows: Tensor, share: Tensor) -> Tensor:
         """Return log probabilities after all but a share of the rows became noise."""
         share = share[:, None]
         return (share * rows + (1 - share) * self.chance).clamp(min=_LEAST).log()

@@ -136,17 +136,17 @@ def grouped_split(
     """
     for_test = _half_of_groups(condition, groups, rng)
     n_test = min(len(condition) // 2, MAX_TEST_ROWS, int(for_test.sum()))
-    test = _drawn(condition, np.flatnonzero(for_test), n_test, rng)
+    test = _draw_rows(condition, np.flatnonzero(for_test), n_test, rng)
     rest = np.flatnonzero(~for_test)
     if not 2 <= n_real <= len(rest):
         raise UserInputError(
             f"n_real={n_real} is not usable: {len(rest)} rows are left beside the "
             f"groups that test. Use a number from 2 to {len(rest)}."
         )
-    train = _drawn(condition, rest, n_real, rng)
+    train = _draw_rows(condition, rest, n_real, rng)
     rest = np.setdiff1d(rest, train)
     n_validation = min(-(-n_real // 4), len(rest))
-    validation = _drawn(condition, rest, n_validation, rng)
+    validation = _draw_rows(condition, rest, n_validation, rng)
     return Split(train=train, validation=validation, test=test)
 
 
@@ -164,7 +164,7 @@ def _half_of_groups(
     return chosen[code]
 
 
-def _drawn(
+def _draw_rows(
     condition: IntArray, rows: IntArray, n: int, rng: np.random.Generator
 ) -> IntArray:
     """Draw some of the rows, in the shares of their conditions."""
@@ -172,6 +172,6 @@ def _drawn(
     counts = np.bincount(code, minlength=len(present))
     quota = allot(counts, n, rng.random(len(present)), counts)
     picked = [
-        rng.permutation(rows[code == place])[:size] for place, size in enumerate(quota)
+        rng.permutation(rows[code == index])[:size] for index, size in enumerate(quota)
     ]
     return rng.permutation(np.concatenate(picked))

@@ -137,10 +137,10 @@ def _read(name: str, folder: Path) -> SourceTable:
     path = folder / entry["parquet"]["path"]
     if not path.is_file():
         raise UserInputError(f"{path} does not exist. Check {FOLDER_VARIABLE}.")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != entry["parquet"]["sha256"]:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != entry["parquet"]["sha256"]:
         raise FileFormatError(
-            f"{path} has sha256 {found}, not the {entry['parquet']['sha256']} its "
+            f"{path} has sha256 {digest}, not the {entry['parquet']['sha256']} its "
             f"index {INDEX_NAME} lists. Copy the file again."
         )
     return SourceTable(
@@ -235,14 +235,16 @@ class Published(NamedTuple):
     deviation: float
 
 
-def published(dataset: str, n_real: int, metric: str, method: str) -> Published | None:
+def published_figure(
+    dataset: str, n_real: int, metric: str, method: str
+) -> Published | None:
     """Return a figure of the paper; None if it has none.
 
     Examples
     --------
-    >>> published("MiceProtein", 20, "accuracy", "TAP")
+    >>> published_figure("MiceProtein", 20, "accuracy", "TAP")
     Published(mean=44.6, deviation=5.04)
-    >>> published("MiceProtein", 20, "accuracy", "Copies") is None
+    >>> published_figure("MiceProtein", 20, "accuracy", "Copies") is None
     True
     """
     return _figures().get((dataset, n_real, metric, method))
