@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabtap.compare.advice import advice, recommended
+from tabtap.compare.advice import advice, recommend
 from tabtap.compare.contest import Contest, summarise
 from tabtap.compare.store import Cell, Terms
 from tabtap.datasets import load_penguins
@@ -160,7 +160,7 @@ def test_nothing_helps_if_nothing_is_better():
         [record("Real", WRONG), record("SMOTE", [1.0] * 100)], "classification"
     )
 
-    assert recommended(comparison) is None
+    assert recommend(comparison) is None
     assert advice(comparison).startswith("Nothing helps")
 
 
@@ -169,7 +169,7 @@ def test_a_gain_that_may_be_chance_is_not_recommended():
         [record("Real", WRONG), record("TAP", flipped(WRONG, 1))], "classification"
     )
 
-    assert recommended(comparison) is None
+    assert recommend(comparison) is None
     assert "+1.0 points of accuracy" in advice(comparison)
     assert "may be chance" in advice(comparison)
 
@@ -184,7 +184,7 @@ def test_the_cheapest_of_equals_is_enough():
         "classification",
     )
 
-    assert recommended(comparison).method == "SMOTE"
+    assert recommend(comparison).method == "SMOTE"
     assert advice(comparison).startswith("SMOTE is enough: a gain of +20.0 points")
     assert "TAP did best" in advice(comparison)
 

@@ -214,7 +214,7 @@ def test_settings_choose_the_schedule():
 def test_the_way_back_falls_from_most_noise_to_none(kind):
     schedule, weights = make(kind, n_sample_steps=9, sigma_min=0.02, sigma_max=20.0)
 
-    sigmas = [level.sigma for level in schedule.way_back(weights)]
+    sigmas = [level.sigma for level in schedule.reverse_levels(weights)]
 
     assert len(sigmas) == 10
     assert all((after < before).all() for before, after in pairwise(sigmas))
@@ -225,7 +225,7 @@ def test_the_way_back_falls_from_most_noise_to_none(kind):
 def test_the_fixed_way_back_is_edm_s_power_grid():
     schedule, weights = make("fixed", n_sample_steps=5, sigma_min=0.1, sigma_max=10.0)
 
-    found = [float(level.sigma) for level in schedule.way_back(weights)[:-1]]
+    found = [float(level.sigma) for level in schedule.reverse_levels(weights)[:-1]]
 
     ends = 10.0 ** (1 / 7), 0.1 ** (1 / 7)
     expected = [(ends[0] + k / 4 * (ends[1] - ends[0])) ** 7 for k in range(5)]
@@ -241,10 +241,10 @@ def test_training_noise_has_a_level_for_every_row(kind):
     numbers, tokens = torch.zeros(2, 50, 3), torch.zeros(2, 50, 3)
     assert (noise.level.sigma + numbers).shape == (2, 50, 3)
     assert (noise.masking + tokens).shape == (2, 50, 3)
-    assert noise.level.told.shape == (2, 50, 1)
+    assert noise.level.noise_level.shape == (2, 50, 1)
     assert (noise.level.sigma > 0).all()
     assert ((noise.masking >= 0) & (noise.masking <= 1)).all()
-    assert len(noise.level.told.unique()) == 100
+    assert len(noise.level.noise_level.unique()) == 100
 
 
 def test_learned_schedules_start_at_edm_s_power_and_even_masking():
@@ -252,7 +252,7 @@ def test_learned_schedules_start_at_edm_s_power_and_even_masking():
 
     noise = schedule.draw(weights, 50, torch.Generator().manual_seed(0))
 
-    time = noise.level.told
+    time = noise.level.noise_level
     expected = (0.002 ** (1 / 7) + time * (80 ** (1 / 7) - 0.002 ** (1 / 7))) ** 7
     assert torch.allclose(noise.level.sigma, expected.expand(2, 50, 3), rtol=0.02)
     assert torch.allclose(noise.masking, time.expand(2, 50, 3), atol=0.01)

@@ -11,10 +11,10 @@ from tabtap.rivals.matrices import (
     ModeScale,
     SeededDropout,
     generator_from,
-    joined,
+    join_target,
     linear,
-    parted,
     perceptron,
+    split_target,
     whole_rows,
 )
 from tabtap.table import read_frame
@@ -113,32 +113,34 @@ def prices(read_columns):
 def test_a_target_becomes_a_column_and_a_target_again(name, request):
     train = request.getfixturevalue(name)
 
-    joint = joined(train)
+    joint = join_target(train)
 
     assert joint.schema.target is None
     assert joint.schema.features[-1] == train.schema.target.column
     assert joint.cells[-1].tolist() == train.target.tolist()
     assert joint.schema.n_conditions == 1
-    assert content(parted(joint, train)) == content(train)
-    assert parted(joint, train).schema == train.schema
+    assert content(split_target(joint, train)) == content(train)
+    assert split_target(joint, train).schema == train.schema
 
 
 def test_a_table_without_a_target_is_what_it_was():
     train = read_frame(np.arange(24.0).reshape(12, 2) / 7)
 
-    joint = joined(train)
+    joint = join_target(train)
 
     assert content(joint) == content(train)
-    assert content(parted(joint, train)) == content(train)
+    assert content(split_target(joint, train)) == content(train)
 
 
 def test_drawn_values_become_rows_on_the_grid_with_their_holes(read_columns):
     steps = [0.25, 0.5, np.nan, 1.0] * 3
     train = read_columns(dose=steps, colour=["red", "blue", None] * 4, label=[0, 1] * 6)
-    joint = joined(train)
+    joint = join_target(train)
     numbers, codes = np.array([[0.31], [np.nan]]), np.array([[-1, 0], [1, 1]])
 
-    rows = parted(whole_rows(joint.schema, numbers, codes.astype(np.int32)), train)
+    rows = split_target(
+        whole_rows(joint.schema, numbers, codes.astype(np.int32)), train
+    )
 
     assert rows.numeric.ravel()[0] == 0.31
     assert rows.missing.tolist() == [[0, 1], [1, 0]]

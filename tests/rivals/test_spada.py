@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tabtap.errors import UserInputError
-from tabtap.rivals.matrices import joined
+from tabtap.rivals.matrices import join_target
 from tabtap.rivals.spada import (
     SPADA,
     Kernel,
@@ -147,7 +147,7 @@ def chain(read_columns):
     a = rng.normal(size=300)
     b = a + 0.5 * rng.normal(size=300)
     c = b + 0.5 * rng.normal(size=300)
-    return joined(read_columns(a=a, noise=rng.normal(size=300), b=b, c=c))
+    return join_target(read_columns(a=a, noise=rng.normal(size=300), b=b, c=c))
 
 
 def test_a_chain_is_found_from_its_end(chain):
@@ -166,7 +166,7 @@ def test_a_category_is_a_parent_and_a_child(read_columns):
     colour = np.resize(["red", "green", "blue"], 240)
     x = rng.normal(size=240) + 3.0 * (colour == "red") - 3.0 * (colour == "blue")
     size = np.where(x + 0.3 * rng.normal(size=240) > 0, "large", "small")
-    joint = joined(read_columns(x=x, size=size, colour=colour))
+    joint = join_target(read_columns(x=x, size=size, colour=colour))
 
     parents = find_parents(joint, first=2, most=3)
 
@@ -178,7 +178,9 @@ def test_no_column_has_more_parents_than_allowed(read_columns):
     rng = np.random.default_rng(0)
     several = rng.normal(size=(400, 4))
     total = several.sum(axis=1) + 0.1 * rng.normal(size=400)
-    joint = joined(read_columns(**dict(zip("abcd", several.T, strict=True)), sum=total))
+    joint = join_target(
+        read_columns(**dict(zip("abcd", several.T, strict=True)), sum=total)
+    )
 
     parents = {most: find_parents(joint, first=4, most=most) for most in (0, 2)}
 

@@ -13,7 +13,7 @@ from tabtap.rivals.tabddpm import (
     QuantileScale,
     Schedule,
     TabDdpm,
-    waves,
+    fourier_features,
 )
 from tabtap.stopwatch import Stopwatch
 
@@ -115,7 +115,7 @@ def test_many_columns_and_few_rows_run_away_only_in_the_published_size(build_tab
 
 
 def test_steps_become_waves_of_falling_frequency():
-    found = waves(torch.tensor([0, 5]))
+    found = fourier_features(torch.tensor([0, 5]))
 
     assert found.shape == (2, 128)
     assert found[0].tolist() == [1.0] * 64 + [0.0] * 64

@@ -7,7 +7,7 @@ import pytest
 
 from tabtap.compare.store import Cell
 from tabtap.study.cell import run_cell
-from tabtap.study.sources import SOURCES, published
+from tabtap.study.sources import SOURCES, published_figure
 from tabtap.study.tables import means, score_frame
 
 N_SPLITS = 5
@@ -26,7 +26,7 @@ def test_real_rows_score_as_in_the_paper():
     apart = []
     for metric in ("accuracy", "rmse"):
         for ours in means(frame, metric).itertuples():
-            theirs = published(ours.dataset, ours.n_real, metric, "Real")
+            theirs = published_figure(ours.dataset, ours.n_real, metric, "Real")
             chance = np.hypot(ours.deviation, theirs.deviation) / np.sqrt(N_SPLITS - 1)
             apart.append((ours.mean - theirs.mean) / chance)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tabtap.study.sources import published
+from tabtap.study.sources import published_figure
 from tabtap.study.tables import (
     cost_table,
     difference_table,
@@ -85,7 +85,7 @@ def test_the_papers_figure_and_the_difference_stand_below_ours():
     (table,) = score_tables(score_frame(RECORDS), ["accuracy"])
 
     ours, paper, difference = table.rows
-    figure = published("credit-g", 20, "accuracy", "TAP")
+    figure = published_figure("credit-g", 20, "accuracy", "TAP")
     assert figure.mean == 68.13  # table 1 of the paper
     assert ours == ("credit-g", "20", "70.0 ± 0.0", "90.0 ± 0.0", "75.0 ± 5.0")
     assert paper == ("", "paper", "66.4 ± 4.7", "-", "68.1 ± 2.8")
@@ -97,7 +97,7 @@ def test_differences_are_measured_in_what_chance_would_do():
 
     rows = {line[0]: line[1:] for line in table.rows}
     # TAP: 75.0 - 68.13; ours deviates by 5 over 2 splits, theirs by 2.75 over 5.
-    assert published("credit-g", 20, "accuracy", "TAP").deviation == 2.75
+    assert published_figure("credit-g", 20, "accuracy", "TAP").deviation == 2.75
     assert rows["TAP"] == ("1", "+6.9", f"{6.87 / (25 / 1 + 2.75**2 / 4) ** 0.5:.1f}")
     assert "Copies" not in rows
 

@@ -195,13 +195,13 @@ def _compete(
 def _tell(
     comparison: Comparison, screen: Screen, report: Path | None, *, as_json: bool
 ) -> int:
-    from tabtap.compare.advice import advice, recommended
+    from tabtap.compare.advice import advice, recommend
     from tabtap.compare.page import ranking, write_comparison
     from tabtap.compare.printing import as_text
 
     if report is not None:
         write_comparison(comparison, report)
-    best = recommended(comparison)
+    best = recommend(comparison)
     if as_json:
         found: dict[str, Any] = {
             "advice": advice(comparison),

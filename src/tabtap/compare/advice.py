@@ -14,7 +14,7 @@ _WORDS = {
 }
 
 
-def recommended(comparison: Comparison) -> Standing | None:
+def recommend(comparison: Comparison) -> Standing | None:
     """Return the method to use; None if none is shown to help.
 
     The cheapest of those whose gain is above zero with both ends of its interval and
@@ -30,7 +30,7 @@ def recommended(comparison: Comparison) -> Standing | None:
 
 def advice(comparison: Comparison) -> str:
     """Return the recommendation in words, with its figures."""
-    chosen = recommended(comparison)
+    chosen = recommend(comparison)
     sure = f"{CONFIDENCE:.0%} interval"
     if not comparison.others:
         return "Nothing was compared: only real rows were asked for."

@@ -97,9 +97,9 @@ class Contest:
         if self.fold is None:
             if self.test is None:
                 raise AssertionError("neither folds nor a test table")
-            return _numbered(self.table), self.test
+            return _number_rows(self.table), self.test
         train = self.table.take(self.taught(repeat))
-        return _numbered(train), self.table.take(self.asked(repeat))
+        return _number_rows(train), self.table.take(self.asked(repeat))
 
     def taught(self, repeat: int) -> IntArray:
         """Return the numbers of the rows that a repeat trains on."""
@@ -209,14 +209,9 @@ def summarise(
 ) -> Comparison:
     """Put the records of all cells of a contest together.
 
-    Parameters
-    ----------
-    records : sequence of dict
-        From ``Contest.record``; real rows alone (``Real``) must be among them.
-    task : {"classification", "regression"}
-        Of the table.
-    groups : array, optional
-        Whom each row that may be asked belongs to; rows of one group count as one.
+    The records come from ``Contest.record``; real rows alone (``Real``) must be among
+    them.  ``groups`` says whom each row that may be asked belongs to; rows of one group
+    count as one.
     """
     real = {r["cell"]["split"]: r for r in records if r["cell"]["method"] == "Real"}
     by_method: dict[str, list[Record]] = {}
@@ -273,11 +268,11 @@ def _without_rows(record: Record, real: dict[int, Record]) -> Record:
 
 def _losses(records: Sequence[Record]) -> dict[str, FloatArray]:
     """Return, by predictor, the loss of every row that was asked; mean over repeats."""
-    rows, place = _asked_rows(records)
-    times = np.bincount(place, minlength=len(rows))
+    rows, row_index = _asked_rows(records)
+    times = np.bincount(row_index, minlength=len(rows))
     return {
         name: np.bincount(
-            place, np.concatenate([r["losses"][name] for r in records]), len(rows)
+            row_index, np.concatenate([r["losses"][name] for r in records]), len(rows)
         )
         / times
         for name in records[0]["losses"]
@@ -287,15 +282,15 @@ def _losses(records: Sequence[Record]) -> dict[str, FloatArray]:
 def _asked_rows(records: Sequence[Record]) -> tuple[IntArray, IntArray]:
     """Return the rows that were asked, and which of them each answer is about."""
     asked = np.concatenate([np.asarray(r["asked"], dtype=np.int64) for r in records])
-    rows, place = np.unique(asked, return_inverse=True)
-    return rows, place
+    rows, row_index = np.unique(asked, return_inverse=True)
+    return rows, row_index
 
 
 def _mean(losses: dict[str, FloatArray]) -> FloatArray:
     return np.asarray(np.mean(list(losses.values()), axis=0))
 
 
-def _numbered(rows: Table) -> Table:
+def _number_rows(rows: Table) -> Table:
     """Return rows numbered from 0, as a user's are."""
     return replace(rows, origin=np.arange(len(rows), dtype=np.int64))
 
@@ -311,25 +306,10 @@ def run_contest(
     cluster: Cluster | None = None,
     observer: RunObserver | None = None,
 ) -> Comparison:
-    """Let methods compete on a table.
+    """Let methods of the catalogue compete on a table; the smallest loss comes first.
 
-    Parameters
-    ----------
-    contest : Contest
-        Rows to train on and to test on.
-    methods : sequence of str
-        Names from the catalogue of methods; real rows alone always compete.
-    terms : Terms, optional
-        Budget and seed.
-    cluster : Cluster, optional
-        Where the work is done; by default in processes of this machine.
-    observer : RunObserver, optional
-        Told of every cell as it comes back.
-
-    Returns
-    -------
-    Comparison
-        All methods, the smallest loss first.
+    Real rows alone always compete.  By default the work is done in processes of this
+    machine.  The observer is told of every cell as it comes back.
     """
     target = contest.table.schema.target
     if target is None:
@@ -358,19 +338,11 @@ _N_DRAWS = 20_000
 
 
 def intervals(differences: FloatArray, clusters: IntArray | None = None) -> FloatArray:
-    """Return the mean of each column, and both ends of its interval.
+    """Return mean, low and high of each column, as an array of shape (n_columns, 3).
 
-    Parameters
-    ----------
-    differences : array of shape (n_rows, n_columns)
-        How much smaller the loss of a row is, one column for each method.
-    clusters : array of shape (n_rows,), optional
-        Rows of one cluster say the same thing again, and count as one.
-
-    Returns
-    -------
-    array of shape (n_columns, 3)
-        Mean, low, high.  All intervals hold together with ``CONFIDENCE``.
+    ``differences`` tells how much smaller the loss of each row is, one column for each
+    method.  Rows of one cluster say the same thing again, and count as one.  All
+    intervals hold together with ``CONFIDENCE``.
 
     Examples
     --------
@@ -394,9 +366,9 @@ def intervals(differences: FloatArray, clusters: IntArray | None = None) -> Floa
 def _totals(centred: FloatArray, clusters: IntArray | None) -> FloatArray:
     if clusters is None:
         return centred
-    names, place = np.unique(clusters, return_inverse=True)
+    names, cluster_index = np.unique(clusters, return_inverse=True)
     totals = np.zeros((len(names), centred.shape[1]))
-    np.add.at(totals, place, centred)
+    np.add.at(totals, cluster_index, centred)
     return totals
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tabtap import __version__
 from tabtap.archive import put_in_place
-from tabtap.compare.advice import advice, recommended
+from tabtap.compare.advice import advice, recommend
 from tabtap.compare.contest import CONFIDENCE, Comparison, Standing
 from tabtap.compare.printing import TextTable
 from tabtap.report.blocks import Figure, Section, TableBlock, Text
@@ -45,7 +45,7 @@ def write_comparison(comparison: Comparison, path: str | Path) -> Path:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return a page about a comparison: what to use, the ranking, how it is known."""
-    best = recommended(comparison)
+    best = recommend(comparison)
     table = ranking(comparison)
     block = TableBlock(
         table.title,
@@ -180,12 +180,12 @@ def _plot(comparison: Comparison) -> Figure:
         for s in others
     ]
     svg = interval_chart(intervals, name="methods", title=title)
-    told = "; ".join(f"{s.method} {_line(s, comparison)[2]}" for s in others)
+    summary = "; ".join(f"{s.method} {_line(s, comparison)[2]}" for s in others)
     caption = (
         "Gain over real rows alone; right of the dotted line is better. A bar that "
         "crosses the line may be chance."
     )
-    return Figure(title, svg, f"Gains of the methods: {told}.", caption)
+    return Figure(title, svg, f"Gains of the methods: {summary}.", caption)
 
 
 def _mark(standing: Standing) -> Literal["good", "open", "bad"]:

@@ -93,28 +93,11 @@ def score_predictors(
 ) -> dict[str, dict[str, float]]:
     """Train each predictor on one table and score it on another.
 
-    Parameters
-    ----------
-    train : Table
-        Real rows, or real and synthetic rows together.
-    test : Table
-        Real rows that no method has seen.
-    names : sequence of str, optional
-        Predictors to use; all of the task's by default.
-    reference : Table, optional
-        Real training rows, whose target mean and deviation are the unit of regression
-        errors.  Give them whenever ``train`` holds synthetic rows.  Default: ``train``.
-
-    Returns
-    -------
-    dict of str to dict of str to float
-        Per predictor ``accuracy`` and ``macro_f1`` in [0, 1], or ``rmse`` and ``mae``
-        of the standardised target.
-
-    Raises
-    ------
-    UserInputError
-        If a name is unknown, a table has no target or no rows, or a package is absent.
+    All predictors of the task are used unless some are named.  Scores are ``accuracy``
+    and ``macro_f1`` in [0, 1], or ``rmse`` and ``mae`` of the target, standardised by
+    its mean and deviation in ``reference`` (default: ``train``).  Give the real
+    training rows there whenever ``train`` holds synthetic ones.  An unknown name or an
+    absent package raises ``UserInputError``.
     """
     task, predicted, truth = _predictions(train, test, names, reference)
     score = _classification_scores if task == "classification" else _regression_scores
@@ -130,11 +113,8 @@ def row_losses(
 ) -> dict[str, FloatArray]:
     """Train each predictor on one table, and tell how it errs on every row of another.
 
-    Returns
-    -------
-    dict of str to array of shape (n_test,)
-        Per predictor 1 where it is wrong about a class and else 0, or the squared error
-        of the standardised target.  Otherwise as ``score_predictors``.
+    A loss is 1 where a class is wrong and else 0, or the squared error of the
+    standardised target.  Otherwise as ``score_predictors``.
     """
     task, predicted, truth = _predictions(train, test, names, reference)
     if task == "classification":
@@ -162,8 +142,8 @@ def _predictions(
     seen, (unseen,) = encode(train, [test])
     if task == "classification":
         labels = train.target.astype(np.int64)
-        told = {n: _classify(known[n], seen, labels, unseen) for n in chosen}
-        return task, told, test.target
+        predicted = {n: _classify(known[n], seen, labels, unseen) for n in chosen}
+        return task, predicted, test.target
     center, unit = _target_scale(train if reference is None else reference)
     learned = (train.target_values - center) / unit
     values = {n: _regress(known[n], seen, learned, unseen) for n in chosen}
@@ -182,7 +162,7 @@ def _classify(
     labels, code = np.unique(target, return_inverse=True)
     if len(labels) == 1:
         return np.full(len(unseen), labels[0], dtype=np.int64)
-    predicted = _fitted(factory, seen, code).predict(unseen)
+    predicted = _fit(factory, seen, code).predict(unseen)
     return np.asarray(labels[np.asarray(predicted, dtype=np.int64)])
 
 
@@ -191,11 +171,11 @@ def _regress(
 ) -> FloatArray:
     if (target == target[0]).all():  # LightGBM refuses a single row
         return np.full(len(unseen), target[0])
-    predicted = _fitted(factory, seen, target).predict(unseen)
+    predicted = _fit(factory, seen, target).predict(unseen)
     return np.asarray(predicted, dtype=np.float64)
 
 
-def _fitted(
+def _fit(
     factory: Factory, matrix: FloatArray, target: NDArray[np.generic]
 ) -> Predictor:
     model = factory(len(matrix))

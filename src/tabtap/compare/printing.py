@@ -35,20 +35,20 @@ class TextTable:
 def as_text(table: TextTable) -> str:
     """Return a table for a terminal: aligned, with as few lines as will do."""
     widths = _widths(table, least=0)
-    lines = [_aligned(table, line, widths).rstrip() for line in _lines(table)]
+    lines = [_align(table, line, widths).rstrip() for line in _lines(table)]
     rule = "  ".join("-" * width for width in widths)
     return "\n".join([table.title, "", lines[0], rule, *lines[1:], *table.notes])
 
 
 def as_markdown(table: TextTable) -> str:
     """Return a table for a page, which also reads well as it is."""
-    table = _with_bars_escaped(table)
+    table = _escape_bars(table)
     widths = _widths(table, least=3)
     rule = [
-        "-" * width if place < table.n_labels else "-" * (width - 1) + ":"
-        for place, width in enumerate(widths)
+        "-" * width if column < table.n_labels else "-" * (width - 1) + ":"
+        for column, width in enumerate(widths)
     ]
-    lines = [_aligned(table, line, widths, " | ") for line in _lines(table)]
+    lines = [_align(table, line, widths, " | ") for line in _lines(table)]
     shown = [f"| {line} |" for line in [lines[0], " | ".join(rule), *lines[1:]]]
     notes = ["", *(f"- {note}" for note in table.notes)] if table.notes else []
     title = [f"**{table.title}**", ""] if table.title else []
@@ -90,7 +90,7 @@ FORMATS: Mapping[str, Callable[[TextTable], str]] = MappingProxyType(
 """Ways to write a table, by name."""
 
 
-def _with_bars_escaped(table: TextTable) -> TextTable:
+def _escape_bars(table: TextTable) -> TextTable:
     header, *rows = [
         tuple(cell.replace("|", r"\|") for cell in line) for line in _lines(table)
     ]
@@ -106,12 +106,12 @@ def _widths(table: TextTable, *, least: int) -> list[int]:
     return [max(least, *map(len, column)) for column in columns]
 
 
-def _aligned(
+def _align(
     table: TextTable, line: Sequence[str], widths: Sequence[int], gap: str = "  "
 ) -> str:
     return gap.join(
-        cell.ljust(width) if place < table.n_labels else cell.rjust(width)
-        for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        cell.ljust(width) if column < table.n_labels else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(line, widths, strict=True))
     )
 
 

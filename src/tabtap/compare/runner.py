@@ -95,28 +95,9 @@ def run_cells(
 ) -> RunSummary:
     """Do every cell that has no record yet.
 
-    Parameters
-    ----------
-    cells : sequence of Cell
-        What is to be done.
-    work : callable
-        Returns the record of a cell; importable by workers.
-    store : Store
-        Where records are, and where they go.
-    cluster : Cluster, optional
-        Where the work is done; by default in processes of this machine.
-    observer : RunObserver, optional
-        Told of every cell as it comes back.
-
-    Returns
-    -------
-    RunSummary
-        How many have records.
-
-    Raises
-    ------
-    TapError
-        If workers die again and again before they begin a cell.
+    ``work`` returns the record of a cell and must be importable by workers, by default
+    processes of this machine.  The observer is told of every cell as it comes back.
+    Raises ``TapError`` if workers die again and again before they begin a cell.
     """
     cluster = cluster or Cluster()
     watcher = observer or _Nobody()
@@ -146,7 +127,7 @@ def attend(cell: Cell, work: Work, store: Store, runner: str) -> Finished:
         return Finished(cell, "elsewhere")
     if tried > MOST_ATTEMPTS:
         reason = f"the worker died {tried - 1} times, perhaps for want of memory"
-        store.write(cell.key, _failed(cell, reason, ""))
+        store.write(cell.key, _failure_record(cell, reason, ""))
         return Finished(cell, "failed")
     try:
         record = work(cell)
@@ -154,7 +135,7 @@ def attend(cell: Cell, work: Work, store: Store, runner: str) -> Finished:
         if tried < MOST_ATTEMPTS:
             return Finished(cell, "again", time.perf_counter() - started)
         reason = f"{type(error).__name__}: {error}"
-        record = _failed(cell, reason, traceback.format_exc())
+        record = _failure_record(cell, reason, traceback.format_exc())
     store.write(cell.key, record)
     spent = time.perf_counter() - started
     costs = dict(record.get("costs", {}).get("cpu_seconds", {}))
@@ -200,7 +181,7 @@ def _open(cells: Sequence[Cell], store: Store) -> list[Cell]:
     return without(cells, store.keys())
 
 
-def _failed(cell: Cell, reason: str, trace: str) -> Record:
+def _failure_record(cell: Cell, reason: str, trace: str) -> Record:
     return {
         "cell": cell.written(),
         "scores": {},
@@ -272,16 +253,10 @@ BACKENDS = ("local", "dask", "ray")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where work is done.
+    """Where work is done: processes of this machine, or a cluster that exists already.
 
-    Parameters
-    ----------
-    backend : {"local", "dask", "ray"}
-        Processes of this machine, or an existing cluster.
-    address : str, optional
-        Of the cluster's scheduler.
-    jobs : int, optional
-        Workers.  Default: one per core as far as memory goes, or all of a cluster's.
+    ``address`` is that of the cluster's scheduler.  ``jobs`` counts workers; by default
+    one per core as far as memory goes, or all of a cluster's.
     """
 
     backend: str = "local"
@@ -334,30 +309,30 @@ class Cluster:
                 warnings.filterwarnings("ignore", "A worker stopped", UserWarning)
                 yield
         elif self.backend == "dask":
-            distributed = _needed("distributed", "dask")
+            distributed = _import_extra("distributed", "dask")
             with (
                 distributed.Client(self.address) as client,
                 joblib.parallel_config("dask", n_jobs=self.n_jobs, client=client),
             ):
                 yield
         else:
-            ray = _needed("ray", "ray")
+            ray = _import_extra("ray", "ray")
             ray.init(address=self.address, ignore_reinit_error=True)
-            _needed("ray.util.joblib", "ray").register_ray()
+            _import_extra("ray.util.joblib", "ray").register_ray()
             with joblib.parallel_config("ray", n_jobs=self.n_jobs):
                 yield
 
     def deaths(self) -> tuple[type[BaseException], ...]:
         """Return the errors by which a dead worker makes itself known."""
         if self.backend == "dask":
-            distributed = _needed("distributed", "dask")
+            distributed = _import_extra("distributed", "dask")
             return (BrokenProcessPool, distributed.KilledWorker)
         if self.backend == "ray":
-            return (BrokenProcessPool, _needed("ray.exceptions", "ray").RayError)
+            return (BrokenProcessPool, _import_extra("ray.exceptions", "ray").RayError)
         return (BrokenProcessPool,)
 
 
-def _needed(module: str, extra: str) -> Any:  # noqa: ANN401
+def _import_extra(module: str, extra: str) -> Any:  # noqa: ANN401
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -386,10 +361,10 @@ def peak_bytes() -> int | None:
     say at all.
     """
     try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", _STATUS.read_text(encoding="ascii"))
+        match = re.search(r"VmHWM:\s+(\d+) kB", _STATUS.read_text(encoding="ascii"))
     except OSError:
         return _peak_since_start()
-    return int(found[1]) * 1024 if found else _peak_since_start()
+    return int(match[1]) * 1024 if match else _peak_since_start()
 
 
 def _peak_since_start() -> int | None:

@@ -133,9 +133,9 @@ class Encoding:
         """Return, padded to ``width``, which tokens each group of each row may get."""
         codes, chosen = _codes(table, self.scaling), _code_mask(regenerate, self.schema)
         allowed = np.zeros((len(table), len(self.groups), width), dtype=np.bool_)
-        for place, group in enumerate(self.groups):
+        for group_index, group in enumerate(self.groups):
             fits = group.allowed(codes, chosen, holes=holes)
-            allowed[:, place, : group.n_tokens] = fits
+            allowed[:, group_index, : group.n_tokens] = fits
         return allowed
 
     def decode(
@@ -151,10 +151,10 @@ class Encoding:
         n_categorical = len(self.schema.categorical)
         # A number of a column that has no states is a common one, whatever it was.
         codes[:, n_categorical:][chosen[:, n_categorical:]] = 0
-        for place, group in enumerate(self.groups):
+        for group_index, group in enumerate(self.groups):
             rows = np.flatnonzero(chosen[:, group.columns].any(axis=1))
             codes[np.ix_(rows, group.columns)] = group.codes(
-                drawn[1][rows, place], uniforms[rows, place]
+                drawn[1][rows, group_index], uniforms[rows, group_index]
             )
         states = np.zeros(drawn[0].shape, dtype=np.int32)
         states[:, : len(self.schema.numeric)] = codes[:, n_categorical:]
@@ -407,21 +407,11 @@ def _first_possible(wanted: BoolArray, otherwise: BoolArray) -> BoolArray:
 
 
 def flag_groups(codes: CodeArray, is_flag: BoolArray) -> list[IntArray]:
-    """Find sets of flags of which at most one is ever on.
+    """Find sets of flags, codes that are 0 or 1, of which at most one is ever on.
 
-    Parameters
-    ----------
-    codes : array of shape (n_rows, n_columns)
-        Codes, 1 where a flag is on.
-    is_flag : array of shape (n_columns,)
-        Which columns hold nothing but 0 and 1.
-
-    Returns
-    -------
-    list of arrays
-        Columns of each set.  They are taken in order, each joining the first set whose
-        members it never meets.  A set of one is left out, and so is a flag that is
-        missing anywhere or never changes.
+    Returns the columns of each set.  They are taken in order, each joining the first
+    set whose members it never meets.  A set of one is left out, and so is a flag that
+    is missing anywhere or never changes.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class NetworkInput(NamedTuple):
     """Tokens; the number of a group's tokens stands for its mask."""
 
     condition: Tensor
-    told: Tensor
+    noise_level: Tensor
 
 
 class Network(Protocol):
@@ -77,7 +77,7 @@ class CompactNetwork:
                 rows.kept,
                 self._one_hot(rows.tokens),
                 F.one_hot(rows.condition, self._layout.n_conditions),
-                _waves(rows.told),
+                _fourier_features(rows.noise_level),
             ],
             dim=-1,
         )
@@ -118,36 +118,24 @@ class Denoiser:
         level: Level,
         rest: tuple[Tensor, Tensor, Tensor, Tensor],
     ) -> tuple[Tensor, Tensor]:
-        """Say what rows were before the noise.
+        """Estimate the clean numbers, and logits of the tokens, of noisy rows.
 
-        Parameters
-        ----------
-        weights : mapping
-            The members' weights.
-        noisy : tensor of shape (n_members, n_rows, n_numbers)
-            Numbers with noise.
-        level : Level
-            How much of it.
-        rest : clean, kept, tokens, condition
-            Clean numbers where ``kept`` is 1; tokens, masked ones included; conditions.
-
-        Returns
-        -------
-        numbers, logits
-            Estimates of the clean numbers, and logits of shape (..., n_groups,
-            widest group), minus infinity where a group has no such token.
+        ``noisy`` has shape (n_members, n_rows, n_numbers).  ``rest`` is the clean
+        numbers, 1 where those are kept, the tokens (masked ones included) and the
+        conditions.  Logits have shape (..., n_groups, widest group), minus infinity
+        where a group has no such token.
         """
         clean, kept, tokens, condition = rest
         shrink = torch.rsqrt(level.sigma**2 + 1)
         entering = torch.where(kept > 0, clean, noisy * shrink)
-        told = level.told.expand(*noisy.shape[:2], 1)
+        noise_level = level.noise_level.expand(*noisy.shape[:2], 1)
         raw, logits = self._network(
-            weights, NetworkInput(entering, kept, tokens, condition, told)
+            weights, NetworkInput(entering, kept, tokens, condition, noise_level)
         )
         numbers = noisy * shrink**2 + raw * (level.sigma * shrink)
-        return numbers, self._padded(logits)
+        return numbers, self._pad_groups(logits)
 
-    def _padded(self, logits: Tensor) -> Tensor:
+    def _pad_groups(self, logits: Tensor) -> Tensor:
         columns = self._columns.to(logits.device)
         padded = logits[..., columns.flatten()].view(*logits.shape[:2], *columns.shape)
         return padded.masked_fill(~self._is_token.to(logits.device), -math.inf)
@@ -162,10 +150,10 @@ def _padded_columns(sizes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     return torch.as_tensor(columns), torch.as_tensor(is_token)
 
 
-def _waves(told: Tensor) -> Tensor:
+def _fourier_features(noise_level: Tensor) -> Tensor:
     ends = math.log(0.25), math.log(8.0)
-    powers = torch.linspace(*ends, _N_FREQUENCIES, device=told.device)
-    angles = told * torch.exp(powers)
+    powers = torch.linspace(*ends, _N_FREQUENCIES, device=noise_level.device)
+    angles = noise_level * torch.exp(powers)
     return torch.cat([torch.cos(angles), torch.sin(angles)], dim=-1)
 
 
@@ -217,7 +205,7 @@ class TransformerNetwork:
         }
         self.shapes: Mapping[str, tuple[int, ...]] = shapes
         groups = [
-            torch.full((size,), place) for place, size in enumerate(layout.group_sizes)
+            torch.full((size,), index) for index, size in enumerate(layout.group_sizes)
         ]
         self._group_of_token = torch.cat([*groups, torch.zeros(0)]).long()
 
@@ -229,7 +217,7 @@ class TransformerNetwork:
         shape = cells.shape
         for block in range(_N_BLOCKS):
             cells = _transform(weights, f"encoder{block}", cells)
-        mixed = self._mix(weights, cells.flatten(2), rows.told)
+        mixed = self._mix(weights, cells.flatten(2), rows.noise_level)
         cells = mixed.view(shape)
         for block in range(_N_BLOCKS):
             cells = _transform(weights, f"decoder{block}", cells)
@@ -248,12 +236,12 @@ class TransformerNetwork:
         return torch.cat([numbers, embedded], dim=2)
 
     def _mix(
-        self, weights: Mapping[str, Tensor], cells: Tensor, told: Tensor
+        self, weights: Mapping[str, Tensor], cells: Tensor, noise_level: Tensor
     ) -> Tensor:
-        powers = torch.arange(_N_WAVES, device=told.device) / _N_WAVES
-        angles = told * 1000.0 * 10_000.0**-powers
-        waves = torch.cat([torch.cos(angles), torch.sin(angles)], dim=-1)
-        level = F.silu(linear(weights, "level0", waves))
+        powers = torch.arange(_N_WAVES, device=noise_level.device) / _N_WAVES
+        angles = noise_level * 1000.0 * 10_000.0**-powers
+        features = torch.cat([torch.cos(angles), torch.sin(angles)], dim=-1)
+        level = F.silu(linear(weights, "level0", features))
         hidden = linear(weights, "enter", cells) + linear(weights, "level1", level)
         for layer in range(3):
             hidden = F.silu(linear(weights, f"middle{layer}", hidden))
@@ -287,7 +275,7 @@ def _block_shapes(name: str, d: int) -> dict[str, tuple[int, ...]]:
 def _transform(weights: Mapping[str, Tensor], name: str, cells: Tensor) -> Tensor:
     n_members, n_rows, n_cells, d = cells.shape
     rows = cells.reshape(n_members, n_rows * n_cells, d)
-    normed = _normed(weights, f"{name}.norm0", rows)
+    normed = _layer_norm(weights, f"{name}.norm0", rows)
     attend = linear(weights, f"{name}.attend", normed)
     query, key, value = torch.split(
         attend.view(n_members, n_rows, n_cells, 3 * d), d, dim=-1
@@ -296,12 +284,12 @@ def _transform(weights: Mapping[str, Tensor], name: str, cells: Tensor) -> Tenso
     mixed = (scores @ value).reshape(rows.shape)
     rows = rows + linear(weights, f"{name}.join", mixed)
     fed = F.relu(
-        linear(weights, f"{name}.feed0", _normed(weights, f"{name}.norm1", rows))
+        linear(weights, f"{name}.feed0", _layer_norm(weights, f"{name}.norm1", rows))
     )
     return (rows + linear(weights, f"{name}.feed1", fed)).view(cells.shape)
 
 
-def _normed(weights: Mapping[str, Tensor], name: str, rows: Tensor) -> Tensor:
+def _layer_norm(weights: Mapping[str, Tensor], name: str, rows: Tensor) -> Tensor:
     normed = F.layer_norm(rows, rows.shape[-1:])
     return normed * weights[f"{name}.gain"] + weights[f"{name}.bias"]
 
@@ -329,12 +317,12 @@ class WeightPlan:
 
     def views(self, flat: Tensor) -> dict[str, Tensor]:
         """Return each weight, shape (n_members, ...), as a view into the matrix."""
-        found, start = {}, 0
+        weights, start = {}, 0
         for name, shape in self.shapes.items():
             stop = start + math.prod(shape)
-            found[name] = flat[:, start:stop].view(flat.shape[0], *shape)
+            weights[name] = flat[:, start:stop].view(flat.shape[0], *shape)
             start = stop
-        return found
+        return weights
 
     def initial(self, n_members: int, generator: torch.Generator) -> Tensor:
         """Draw first weights: uniform with unit gain; biases and last layers are 0.
@@ -382,7 +370,7 @@ _MAX_EVENTS = 32
 class Level(NamedTuple):
     """The noise of some rows."""
 
-    told: Tensor
+    noise_level: Tensor
     """What the network is told of it, shape (n_members, n_rows, 1)."""
 
     sigma: Tensor
@@ -411,7 +399,7 @@ class Schedule(Protocol):
     ) -> TrainingNoise:
         """Draw the noise of a training batch."""
 
-    def way_back(self, weights: Mapping[str, Tensor]) -> list[Level]:
+    def reverse_levels(self, weights: Mapping[str, Tensor]) -> list[Level]:
         """Return the levels of the reverse process, from most noise to none."""
 
     def events(self) -> list[int]:
@@ -445,16 +433,17 @@ class FixedSchedule:
         # Every masked cell counts alike: the loss of an order drawn at random.
         return TrainingNoise(_level(sigma), masking, torch.ones_like(masking))
 
-    def way_back(self, weights: Mapping[str, Tensor]) -> list[Level]:
+    def reverse_levels(self, weights: Mapping[str, Tensor]) -> list[Level]:
         """Return EDM's grid of sigmas, then 0."""
         like = next(iter(weights.values()))
         config, n_steps = self._config, self._config.n_sample_steps
-        place = torch.linspace(0, 1, n_steps, device=like.device)
+        fraction = torch.linspace(0, 1, n_steps, device=like.device)
         top = config.sigma_max ** (1 / _GRID_POWER)
         bottom = config.sigma_min ** (1 / _GRID_POWER)
-        grid = (top + place * (bottom - top)) ** _GRID_POWER
+        grid = (top + fraction * (bottom - top)) ** _GRID_POWER
         levels = [_level(sigma.reshape(1, 1, 1)) for sigma in grid]
-        return [*levels, Level(levels[-1].told, torch.zeros_like(levels[-1].sigma))]
+        last = levels[-1]
+        return [*levels, Level(last.noise_level, torch.zeros_like(last.sigma))]
 
     def events(self) -> list[int]:
         """Settle the states of numbers in the first steps, categories in the last.
@@ -515,7 +504,7 @@ class LearnedSchedule:
         level = Level(time, self._sigma(weights, time))
         return TrainingNoise(level, masking.detach(), rate / time)
 
-    def way_back(self, weights: Mapping[str, Tensor]) -> list[Level]:
+    def reverse_levels(self, weights: Mapping[str, Tensor]) -> list[Level]:
         """Return even steps of time from 1 to 0, without noise at the end."""
         times = torch.linspace(1, 0, self._config.n_sample_steps + 1)
         like = next(iter(weights.values()))
@@ -524,7 +513,7 @@ class LearnedSchedule:
             for time in times.to(like.device).reshape(-1, 1, 1, 1)
         ]
         last = levels[-1]
-        return [*levels[:-1], Level(last.told, torch.zeros_like(last.sigma))]
+        return [*levels[:-1], Level(last.noise_level, torch.zeros_like(last.sigma))]
 
     def events(self) -> list[int]:
         """Uncover tokens once in every step."""

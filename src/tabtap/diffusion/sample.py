@@ -66,7 +66,7 @@ class Sampler:
         self._denoiser = denoiser
         self._weights = weights
         self._overwrite = config.conditioning == "overwrite"
-        self._levels = denoiser.schedule.way_back(weights)
+        self._levels = denoiser.schedule.reverse_levels(weights)
         self._events = denoiser.schedule.events()
         # EDM's S_churn is shared out over the steps; ours is per step.
         self._churn = min(config.churn, _MOST_CHURN)
@@ -123,16 +123,16 @@ class Sampler:
         )
         added = (raised**2 - level.sigma**2).clamp(min=0).sqrt()
         state.numbers = state.numbers + added * job.fresh[step]
-        return self._told_of(raised, level, step)
+        return self._level_between(raised, level, step)
 
-    def _told_of(self, raised: Tensor, level: Level, step: int) -> Level:
-        """Say what the network is told at a noise between two levels."""
+    def _level_between(self, raised: Tensor, level: Level, step: int) -> Level:
+        """Return the level of a noise between those of two steps."""
         above = self._levels[step - 1]
         share = (raised.log() - level.sigma.log()) / (
             above.sigma.log() - level.sigma.log()
         )
-        told = level.told + share.mean(-1, keepdim=True) * (above.told - level.told)
-        return Level(told, raised)
+        gap = above.noise_level - level.noise_level
+        return Level(level.noise_level + share.mean(-1, keepdim=True) * gap, raised)
 
     def _uncover(self, job: Job, state: _State, logits: Tensor, chosen: Tensor) -> None:
         if not chosen.any():
@@ -312,7 +312,7 @@ def _job(
         for request, chance in zip(requests, noise, strict=True)
     ]
     stacked = {
-        name: torch.as_tensor(np.stack([_padded(row[name], size) for row in rows]))
+        name: torch.as_tensor(np.stack([_pad_rows(row[name], size) for row in rows]))
         for name in rows[0]
     }
     for name in ("fresh", "overwriting"):
@@ -345,7 +345,7 @@ def _arrays(
     }
 
 
-def _padded(array: NDArray[Any], size: int) -> NDArray[Any]:
+def _pad_rows(array: NDArray[Any], size: int) -> NDArray[Any]:
     """Repeat the last row, or zeros, up to a number of rows."""
     short = size - len(array)
     if short == 0:
@@ -371,37 +371,23 @@ def _decode(
 
 
 def first_targets(encoding: Encoding, bins: IntArray, chance: FloatArray) -> FloatArray:
-    """Return the target of a training row for each bin.
+    """Return, for each bin, the regression target of one of its training rows.
 
-    Parameters
-    ----------
-    encoding : Encoding
-        Of a table whose regression target is given.
-    bins : array of shape (n_rows,)
-        Bins that have training rows.
-    chance : array of shape (n_rows,)
-        Numbers from 0 to below 1 that decide which of a bin's it is.
+    ``chance``, from 0 to below 1, decides which of them it is.
     """
     own = np.searchsorted(_edges(encoding)[1:-1], encoding.targets, side="left")
     start = np.searchsorted(own, bins, side="left")
     count = np.searchsorted(own, bins, side="right") - start
-    place = start + (chance * count).astype(np.int64)
+    index = start + (chance * count).astype(np.int64)
     # A bin of a very large table may have none of the targets that were kept.
-    known = encoding.targets[np.minimum(place, len(encoding.targets) - 1)]
+    known = encoding.targets[np.minimum(index, len(encoding.targets) - 1)]
     return np.where(count > 0, known, encoding.target_low[bins])
 
 
 def move_targets(encoding: Encoding, table: Table, noise: FloatArray) -> Table:
-    """Return the table with targets near its own, each inside its bin.
+    """Return the table with regression targets near its own, each inside its bin.
 
-    Parameters
-    ----------
-    encoding : Encoding
-        Of a table whose regression target is given.
-    table : Table
-        Rows of its schema.
-    noise : array of shape (n_rows,)
-        Standard normal numbers: targets are smoothed as the training rows are.
+    ``noise`` is standard normal: targets are smoothed as the training rows are.
     """
     bandwidth, bins = encoding.target_bandwidth[0], table.condition
     numbers = np.nan_to_num(encoding.scaling.encode(numbers_of(table)))

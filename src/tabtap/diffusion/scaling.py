@@ -204,9 +204,9 @@ def _columns_with_nan(
     numbers: FloatArray, find: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
     """Return what is found in each column, as columns padded with NaN."""
-    found = [find(column) for column in numbers.T]
-    padded = np.full((max(map(len, found), default=0), len(found)), np.nan)
-    for j, values in enumerate(found):
+    by_column = [find(column) for column in numbers.T]
+    padded = np.full((max(map(len, by_column), default=0), len(by_column)), np.nan)
+    for j, values in enumerate(by_column):
         padded[: len(values), j] = values
     return padded
 

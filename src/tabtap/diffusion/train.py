@@ -245,7 +245,7 @@ def training_loss(
     generator: torch.Generator,
     config: DiffusionConfig,
 ) -> Tensor:
-    """Return each member's loss: weighted squares for numbers, surprise for tokens.
+    """Return each member's loss: weighted squares of numbers, cross entropy of tokens.
 
     The number of a hole, which is the mean, is learned like any other: only a number
     that goes there tells, later, that the cell is a hole.
@@ -254,10 +254,10 @@ def training_loss(
     noise = denoiser.schedule.draw(weights, n_rows, generator)
     fresh = torch.randn(batch.numbers.shape, generator=generator, device=device)
     noisy = batch.numbers + noise.level.sigma * fresh
-    kept = _kept(batch.numbers, generator, config)
+    kept = _draw_kept(batch.numbers, generator, config)
     if denoiser.layout.target_is_given:
         kept[..., -1] = 1.0
-    hidden = _hidden(batch.tokens, noise.masking, generator)
+    hidden = _draw_hidden(batch.tokens, noise.masking, generator)
     tokens = torch.where(hidden, denoiser.mask_tokens.to(device), batch.tokens)
     rest = batch.numbers, kept, tokens, batch.condition
     numbers, logits = denoiser(weights, noisy, noise.level, rest)
@@ -267,17 +267,17 @@ def training_loss(
         loss = loss + (scale * (numbers - batch.numbers) ** 2).mean((1, 2))
     if batch.tokens.shape[-1]:
         logs = F.log_softmax(logits, dim=-1)
-        surprise = -logs.gather(-1, batch.tokens.unsqueeze(-1)).squeeze(-1)
-        surprise = (surprise * noise.token_weight * hidden).sum(-1)
+        cross_entropy = -logs.gather(-1, batch.tokens.unsqueeze(-1)).squeeze(-1)
+        cross_entropy = (cross_entropy * noise.token_weight * hidden).sum(-1)
         if config.schedule == "fixed":
-            surprise = surprise / hidden.sum(-1)
+            cross_entropy = cross_entropy / hidden.sum(-1)
         else:
-            surprise = surprise / batch.tokens.shape[-1]
-        loss = loss + surprise.mean(-1)
+            cross_entropy = cross_entropy / batch.tokens.shape[-1]
+        loss = loss + cross_entropy.mean(-1)
     return loss
 
 
-def _kept(
+def _draw_kept(
     numbers: Tensor, generator: torch.Generator, config: DiffusionConfig
 ) -> Tensor:
     if config.conditioning == "overwrite":
@@ -289,7 +289,7 @@ def _kept(
     return ((cell < share) & some).float()
 
 
-def _hidden(tokens: Tensor, masking: Tensor, generator: torch.Generator) -> Tensor:
+def _draw_hidden(tokens: Tensor, masking: Tensor, generator: torch.Generator) -> Tensor:
     """Mask tokens with the given probability, and at least one in every row."""
     device, n_groups = generator.device, tokens.shape[-1]
     hidden = torch.rand(tokens.shape, generator=generator, device=device) < masking

@@ -166,23 +166,12 @@ class Certificate:
 def one_sided(
     differences: FloatArray, confidence: float, clusters: IntArray | None = None
 ) -> Bound:
-    """Bound the mean of some paired differences from below.
+    """Bound the mean of some paired differences from below, by Student's t.
 
-    Parameters
-    ----------
-    differences : array of shape (n,)
-        Score with a pool minus score without, one per query or per fold.
-    confidence : float
-        How often the mean may not fall below the bound.
-    clusters : array of shape (n,), optional
-        Group of each difference.  Rows of one group say the same thing again, so the
-        groups' means are what is counted.
-
-    Returns
-    -------
-    Bound
-        Student's t with one degree of freedom less than there are differences or
-        groups.  With fewer than two of them the margin is infinite.
+    A difference is the score with a pool minus the score without, one per query or per
+    fold.  ``confidence`` is how often the mean may not fall below the bound.
+    Differences of one cluster say the same thing again, so the clusters' means are what
+    is counted.  With fewer than two of them the margin is infinite.
 
     Examples
     --------
@@ -192,9 +181,9 @@ def one_sided(
     """
     gain = float(np.mean(differences)) if len(differences) else float("nan")
     if clusters is not None and len(clusters) == len(differences):
-        _, place = np.unique(clusters, return_inverse=True)
-        count = len(np.bincount(place))
-        totals = np.bincount(place, weights=differences - gain)
+        _, cluster_index = np.unique(clusters, return_inverse=True)
+        count = len(np.bincount(cluster_index))
+        totals = np.bincount(cluster_index, weights=differences - gain)
         # The error of the mean when whole groups are drawn, not rows.
         spread = np.sqrt(np.sum(totals**2) * count / max(count - 1, 1))
         error = spread / len(differences)
@@ -216,29 +205,23 @@ def two_sided_fold_margin(fold_gains: FloatArray, confidence: float) -> float:
     return quantile * spread / float(np.sqrt(n_folds))
 
 
-def confidence_at(look: int, confidence: float) -> float:
+def confidence_at(attempt: int, confidence: float) -> float:
     """Return the confidence one check needs so that the run as a whole has its own.
 
     What is kept is the chance that a run commits anything although nothing beats the
     real rows.  A check after a success needs no correction: testing one hypothesis
     after another, each at the full level and only as long as all before were accepted,
-    keeps the level.  A check after a failure is another attempt.  The attempts share
-    the run's error probability as 1/2, 1/6, 1/12, ..., which add up to 1.  The size of
-    the gain is not covered that way: of several pools the luckiest tends to be kept.
-
-    Parameters
-    ----------
-    look : int
-        1 for the first attempt, 2 after one that showed no gain, and so on.
-    confidence : float
-        Of the whole run.
+    keeps the level.  A check after a failure is another attempt, counted from 1.
+    The attempts share the run's error probability as 1/2, 1/6, 1/12, ..., which add up
+    to 1.  The size of the gain is not covered that way: of several pools the luckiest
+    tends to be kept.
 
     Examples
     --------
-    >>> [round(confidence_at(look, 0.9), 3) for look in (1, 2, 3)]
+    >>> [round(confidence_at(attempt, 0.9), 3) for attempt in (1, 2, 3)]
     [0.95, 0.983, 0.992]
     """
-    return 1.0 - (1.0 - confidence) / (look * (look + 1))
+    return 1.0 - (1.0 - confidence) / (attempt * (attempt + 1))
 
 
 # ---- A fingerprint of rows, the same whatever container they come from.

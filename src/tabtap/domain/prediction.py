@@ -204,7 +204,7 @@ def scatter(
     parts: Sequence[tuple[IntArray, LearnerPrediction]],
 ) -> LearnerPrediction:
     """Return the answers to parts of some rows, each put at its rows' numbers."""
-    rows = np.argsort(np.concatenate([places for places, _ in parts]), kind="stable")
+    rows = np.argsort(np.concatenate([index for index, _ in parts]), kind="stable")
     values = [part for _, part in parts if isinstance(part, ValuePrediction)]
     if values:
         mean = np.concatenate([part.mean for part in values])

@@ -130,9 +130,9 @@ class Lineages:
         """
         n_members = len(self.members)
         chosen = np.zeros(len(synthetic), dtype=np.bool_)
-        for place, member in enumerate(self.members):
+        for index, member in enumerate(self.members):
             rows = np.flatnonzero(synthetic.unseen_fold == member)
-            chosen[rows[place::n_members]] = True
+            chosen[rows[index::n_members]] = True
         return np.flatnonzero(chosen)
 
     def fitting(self, held: Table, more: Table, budget: int) -> IntArray:
@@ -151,11 +151,11 @@ class Lineages:
         for number in range(max(n_more)):
             if n_delivered >= budget:
                 break
-            for place in range(len(members)):
-                is_delivered = (n_held[place] + number) % len(members) == place
+            for index in range(len(members)):
+                is_delivered = (n_held[index] + number) % len(members) == index
                 full = is_delivered and n_delivered == budget
-                if number < n_more[place] and not full:
-                    dealt[place] += 1
+                if number < n_more[index] and not full:
+                    dealt[index] += 1
                     n_delivered += is_delivered
         return dealt
 

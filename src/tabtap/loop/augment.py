@@ -122,7 +122,7 @@ def augment(
         )
         if window is None:
             return Outcome(progress, Stop.TIME)
-        progress = _checked(scene, progress, baseline, window, limits)
+        progress = _check_pool(scene, progress, baseline, window, limits)
         progress = replace(progress, seconds=limits.clock() - started)
         # Kept first: what was shown as committed must not be lost.
         if keep:
@@ -134,11 +134,11 @@ def augment(
     return Outcome(progress, stop)
 
 
-def _checked(
+def _check_pool(
     scene: Scene, progress: Progress, baseline: Baseline, window: Open, limits: Limits
 ) -> Progress:
     """Let the pool in or discard it (lines 15 to 21 of algorithm 1)."""
-    pool = _fitting(scene, progress.committed, window.pool, limits.budget)
+    pool = _cut_to_budget(scene, progress.committed, window.pool, limits.budget)
     trial = Trial(
         progress.window,
         scene.lineages,
@@ -164,7 +164,7 @@ def _checked(
     )
 
 
-def _fitting(
+def _cut_to_budget(
     scene: Scene, committed: Candidates, pool: Candidates, budget: int
 ) -> Candidates:
     """Cut every lineage to the rows there is room for, spread over the window."""
@@ -304,8 +304,8 @@ def _take_actions(
     committed = progress.committed
     state = now.sensor.read(
         scene.real,
-        _delivered(scene, committed),
-        _delivered(scene, now.pool),
+        _delivered_rows(scene, committed),
+        _delivered_rows(scene, now.pool),
         baseline.uncertainty,
     )
     actions = _draw_actions(scene, now.policy, state, numbers)
@@ -324,12 +324,12 @@ def _take_actions(
         admissions.append(admission)
         pool = Candidates.joined([pool, admission.admitted])
     gains = _gains(scene, baseline, admissions)
-    told = _learn(now, state, actions, proposed, admissions, gains)
+    learned = _learn(now, state, actions, proposed, admissions, gains)
     records = [
         replace(record, step=step, window=progress.window)
-        for step, record in zip(numbers, told.steps, strict=True)
+        for step, record in zip(numbers, learned.steps, strict=True)
     ]
-    return replace(told, pool=pool, steps=(*now.steps, *records))
+    return replace(learned, pool=pool, steps=(*now.steps, *records))
 
 
 def _draw_actions(
@@ -345,7 +345,7 @@ def _gains(
     scene: Scene, baseline: Baseline, admissions: Sequence[Admission]
 ) -> list[float]:
     if not scene.config.policy.updates_per_step:
-        # A policy that does not learn has no use for the answer, which is dear.
+        # A policy that does not learn needs no gains, which are costly.
         return [float("nan")] * len(admissions)
     added = [admission.admitted.rows for admission in admissions]
     estimates = scene.stages.utility.gains(baseline, added)
@@ -355,7 +355,7 @@ def _gains(
     ]
 
 
-def _delivered(scene: Scene, candidates: Candidates) -> Table:
+def _delivered_rows(scene: Scene, candidates: Candidates) -> Table:
     return candidates.rows.take(scene.lineages.delivered(candidates.rows))
 
 

@@ -35,23 +35,12 @@ class Method(Protocol):
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
     ) -> Table:
-        """Return at most ``n`` rows of the schema of ``train``.
+        """Return at most ``n`` rows of the schema of ``train``, which has at least one.
 
-        Parameters
-        ----------
-        train : Table
-            Real rows, of which at least one.  They are not changed.
-        n : int
-            Rows wanted.  A method that decides for itself may return fewer.
-        rng : numpy.random.Generator
-            The only source of chance: equal states give equal rows.
-        watch : Stopwatch
-            Told of the stages, ``"fit"`` and ``"sample"``, while they run.
-
-        Raises
-        ------
-        UserInputError
-            If the method cannot work with such a table.
+        A method that decides for itself may return fewer.  ``rng`` is the only source
+        of chance: equal states give equal rows.  The watch is told of the stages,
+        ``"fit"`` and ``"sample"``, while they run.  A method that cannot work with such
+        a table raises ``UserInputError``.
         """
 
 
@@ -120,19 +109,7 @@ METHOD_NAMES: tuple[str, ...] = tuple(_PLACES)
 
 
 def method_named(name: str, **settings: Any) -> Method:  # noqa: ANN401
-    """Return a method by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of ``METHOD_NAMES``; capitals do not matter.
-    **settings
-        Settings that differ from the method's own.
-
-    Raises
-    ------
-    UserInputError
-        If there is no such method, or it has no such setting.
+    """Return one of ``METHOD_NAMES``, capitals or not, with its settings or others.
 
     Examples
     --------
@@ -142,19 +119,19 @@ def method_named(name: str, **settings: Any) -> Method:  # noqa: ANN401
     Jitter(scale=0.1)
     """
     known = {other.casefold(): other for other in METHOD_NAMES}
-    found = known.get(str(name).casefold())
-    if found is None:
+    match = known.get(str(name).casefold())
+    if match is None:
         close = get_close_matches(str(name).casefold(), known, n=1)
         hint = f"Did you mean {known[close[0]]!r}?" if close else "Check its spelling."
         must = f"be one of {', '.join(METHOD_NAMES)}"
         raise bad_setting("method", name, must, hint)
-    place = _PLACES[found]
+    place = _PLACES[match]
     module = importlib.import_module(f"tabtap.rivals.{place.module}")
     factory = getattr(module, place.factory)
     accepted = [f.name for f in fields(factory) if f.name not in place.settings]
     if unknown := [setting for setting in settings if setting not in accepted]:
         listed = ", ".join(accepted) if accepted else "none"
         raise UserInputError(
-            f"{found} has no setting {unknown[0]!r}; it has {listed}. Leave it out."
+            f"{match} has no setting {unknown[0]!r}; it has {listed}. Leave it out."
         )
     return cast("Method", factory(**place.settings, **settings))

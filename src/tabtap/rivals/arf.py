@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 from sklearn.ensemble import RandomForestClassifier
 
 from tabtap.errors import bad_setting
-from tabtap.rivals.matrices import joined, parted, whole_rows
+from tabtap.rivals.matrices import join_target, split_target, whole_rows
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import NumberScale, Table
@@ -61,7 +61,7 @@ class ARF:
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
     ) -> Table:
         """Return ``n`` rows, the target drawn jointly with the rest."""
-        joint = joined(train)
+        joint = join_target(train)
         scale = NumberScale.of(joint.numeric)
         cells = np.hstack([scale.standardise(joint.numeric), joint.categorical])
         is_number = np.arange(cells.shape[1]) < joint.numeric.shape[1]
@@ -71,7 +71,7 @@ class ARF:
             drawn = self._sample(leaves, is_number, n, rng)
             numbers = scale.restore(drawn[:, is_number])
             codes = drawn[:, ~is_number].astype(np.int32)
-            return parted(whole_rows(joint.schema, numbers, codes), train)
+            return split_target(whole_rows(joint.schema, numbers, codes), train)
 
     def _fit(
         self, cells: FloatArray, is_number: BoolArray, rng: np.random.Generator
@@ -113,7 +113,7 @@ class ARF:
             random_state=int(rng.integers(2**31)),
             n_jobs=1,
         )
-        rows = features_of(np.vstack([real, fake]), is_number, holed(real))
+        rows = features_of(np.vstack([real, fake]), is_number, have_holes(real))
         label = np.repeat([1, 0], [len(real), len(fake)])
         with warnings.catch_warnings():
             # Few trees leave a row without a tree that has not seen it; no matter.
@@ -131,9 +131,9 @@ class ARF:
         # A cell was drawn as a hole as often as the leaf has them.
         hole = np.isnan(cells[:, is_number])
         cells[:, is_number] = np.where(hole, np.nan, numbers)
-        return self._smoothed(cells, leaves, drawn, is_number, rng)
+        return self._smooth_categories(cells, leaves, drawn, is_number, rng)
 
-    def _smoothed(
+    def _smooth_categories(
         self,
         cells: FloatArray,
         leaves: Leaves,
@@ -145,12 +145,12 @@ class ARF:
         if self.smoothing == 0:
             return cells
         n_rows = leaves.count[drawn]
-        for place in np.flatnonzero(~is_number):
-            seen = np.unique(leaves.cells[:, place])
+        for column in np.flatnonzero(~is_number):
+            seen = np.unique(leaves.cells[:, column])
             extra = self.smoothing * len(seen)
             any_level = rng.random(len(cells)) < extra / (n_rows + extra)
             guess = rng.choice(seen, size=len(cells))
-            cells[:, place] = np.where(any_level, guess, cells[:, place])
+            cells[:, column] = np.where(any_level, guess, cells[:, column])
         return cells
 
 
@@ -202,26 +202,26 @@ class Leaves:
     ) -> Leaves:
         """Put the real rows into the leaves of a forest."""
         # Trees compare single precision with double: so must whoever follows them.
-        features = features_of(cells, is_number, holed(cells)).astype(np.float32)
+        features = features_of(cells, is_number, have_holes(cells)).astype(np.float32)
         n_numbers = int(is_number.sum())
         leaf_of = np.empty((len(forest.estimators_), len(cells)), dtype=np.int64)
-        found: list[_Leaf] = []
+        all_leaves: list[_Leaf] = []
         for number, estimator in enumerate(forest.estimators_):
             for leaf in _pruned_leaves(
                 estimator.tree_, features, n_numbers, min_node_size
             ):
-                leaf_of[number, leaf.rows] = len(found)
-                found.append(leaf)
-        count = np.array([len(leaf.rows) for leaf in found])
-        mean, deviation = _moments(cells[:, is_number], leaf_of, len(found))
+                leaf_of[number, leaf.rows] = len(all_leaves)
+                all_leaves.append(leaf)
+        count = np.array([len(leaf.rows) for leaf in all_leaves])
+        mean, deviation = _moments(cells[:, is_number], leaf_of, len(all_leaves))
         return cls(
             cells=cells,
             leaf_of=leaf_of,
-            order=np.concatenate([leaf.rows for leaf in found]),
+            order=np.concatenate([leaf.rows for leaf in all_leaves]),
             start=np.cumsum(count) - count,
             count=count,
-            low=np.stack([leaf.low for leaf in found]),
-            high=np.stack([leaf.high for leaf in found]),
+            low=np.stack([leaf.low for leaf in all_leaves]),
+            high=np.stack([leaf.high for leaf in all_leaves]),
             mean=mean,
             deviation=deviation,
         )
@@ -246,12 +246,12 @@ class Leaves:
         spread = np.where(deviation > 0, deviation, 1.0)
         below = ndtr((self.low[drawn] - mean) / spread)
         upto = ndtr((self.high[drawn] - mean) / spread)
-        place = below + rng.random(mean.shape) * (upto - below)
-        score = ndtri(np.clip(place, _LEAST, 1 - _LEAST))
+        quantile = below + rng.random(mean.shape) * (upto - below)
+        score = ndtri(np.clip(quantile, _LEAST, 1 - _LEAST))
         return np.asarray(np.where(deviation > 0, mean + score * spread, mean))
 
 
-def holed(cells: FloatArray) -> BoolArray:
+def have_holes(cells: FloatArray) -> BoolArray:
     """Tell which columns have holes."""
     return np.asarray(np.isnan(cells).any(axis=0))
 

@@ -156,8 +156,8 @@ class _Training:
             return torch.zeros(())
         blocks, n_numbers = self.encoding.blocks, self.encoding.n_numbers
         starts = torch.tensor(blocks.starts[n_numbers:], dtype=torch.long)
-        places = starts[wish.columns] + wish.levels
-        chosen = blocks.log_softmax(logits).gather(1, places[:, None])
+        columns = starts[wish.columns] + wish.levels
+        chosen = blocks.log_softmax(logits).gather(1, columns[:, None])
         return -chosen.mean()
 
     def _optimiser(self, network: torch.nn.Module) -> torch.optim.Optimizer:
@@ -328,8 +328,8 @@ class LevelSampler:
         if wish is None:
             return vector
         starts = torch.tensor(self.blocks.starts, dtype=torch.long)
-        places = starts[wish.columns] + wish.levels
-        return vector.scatter_(1, places[:, None], 1.0)
+        columns = starts[wish.columns] + wish.levels
+        return vector.scatter_(1, columns[:, None], 1.0)
 
     def _draw(self, weights: Tensor, n: int, generator: torch.Generator) -> Wish | None:
         n_columns = len(self.counts)

@@ -33,7 +33,7 @@ from tabtap.proposal import (
     free_columns,
     important_columns,
 )
-from tabtap.rivals.matrices import joined, parted
+from tabtap.rivals.matrices import join_target, split_target
 from tabtap.rivals.simple import even_rows
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import BoolArray, FloatArray, IntArray, Kind
@@ -70,9 +70,9 @@ class TabDiff:
         if self.n_steps is not None:
             config = replace(config, n_steps=self.n_steps)
         with watch.running("fit"):
-            backbone = fit_backbone(joined(train), rng=rng, config=config)
+            backbone = fit_backbone(join_target(train), rng=rng, config=config)
         with watch.running("sample"):
-            return parted(backbone.sample(n, rng), train)
+            return split_target(backbone.sample(n, rng), train)
 
 
 # ---- The rungs below the loop: rows drawn in one go from the backbone of all rows.
@@ -119,10 +119,7 @@ def draw_hard_inpainting(
 ) -> Table:
     """Redraw little of the rows that the evaluator finds hardest; the paper's gates.
 
-    Returns
-    -------
-    Table
-        Fewer rows than wanted where the gates admit fewer.
+    There are fewer rows than wanted where the gates admit fewer.
     """
     config, lineages, real = request.config, lineages_of(request), request.real
     utility = FoldUtility(real, lineages, request.evaluator.evaluator, config.utility)
@@ -132,7 +129,7 @@ def draw_hard_inpainting(
     gates = Gates(standard_gates(config.gates))
     kept = Candidates.none(real)
     for _ in range(MOST_ROUNDS):
-        drawn = _drawn_from_hard(backbone, real, (hardness, free), n, rng)
+        drawn = _draw_from_hard(backbone, real, (hardness, free), n, rng)
         seen = utility.foresee(drawn.rows)
         context = GateContext(real, kept.rows, seen, hardness)
         admitted = gates.admit(drawn, context).admitted
@@ -174,16 +171,16 @@ class LadderRung:
 
         Inpainted rows know the real row they were made from.
         """
-        real = numbered(train)
+        real = number_rows(train)
         if n == 0:
             return train.empty()
         with watch.running("fit"):
             backbone = fit_backbone(real, rng=rng, config=self.diffusion)
         with watch.running("sample"):
-            rows = without_identifiers(self._drawn(backbone, real, n, rng))
-        return named_as_in(train, rows)
+            rows = without_identifiers(self._draw(backbone, real, n, rng))
+        return restore_origins(train, rows)
 
-    def _drawn(
+    def _draw(
         self, backbone: Backbone, real: Table, n: int, rng: np.random.Generator
     ) -> Table:
         if self.rung == "one shot":
@@ -194,7 +191,7 @@ class LadderRung:
         return draw_hard_inpainting(backbone, request, n, rng)
 
 
-def _drawn_from_hard(
+def _draw_from_hard(
     backbone: Backbone,
     real: Table,
     where: tuple[FloatArray, BoolArray],
@@ -246,7 +243,7 @@ class TAP:
         """Return rows that were judged with every group on one side."""
         seed = int(rng.integers(2**31))
         preset = preset_named(self.preset)
-        request = request_for(numbered(train), preset, seed, groups)
+        request = request_for(number_rows(train), preset, seed, groups)
         if n == 0:
             return train.empty()
         lineages = lineages_of(request)
@@ -256,7 +253,7 @@ class TAP:
         scene = make_scene(request, lineages, stack, watch)
         outcome = augment(scene, fresh_start(request), Limits(budget=n))
         committed = outcome.progress.committed.rows
-        return named_as_in(train, committed.take(lineages.delivered(committed)))
+        return restore_origins(train, committed.take(lineages.delivered(committed)))
 
 
 # ---- A run of the loop on rows that are a table already.
@@ -273,21 +270,9 @@ def request_for(
 ) -> Request:
     """Return a run on some rows, as ``TabularAugmenter`` would ask for it.
 
-    Parameters
-    ----------
-    real : Table
-        Real rows, numbered from 0 in their order; see ``numbered``.
-    preset : Preset
-        Settings of the run.
-    seed : int
-        Whence all its chance comes; the folds are the same for every preset.
-    groups : array of shape (n_rows,), optional
-        Whom each row belongs to; by default, exact copies belong together.
-
-    Raises
-    ------
-    UserInputError
-        If the table has no target.
+    Rows must be numbered from 0 in their order; see ``number_rows``.  All chance comes
+    from ``seed``; the folds are the same for every preset.  ``groups`` says whom each
+    row belongs to; by default, exact copies belong together.
     """
     task = task_of(real)
     name = preset.evaluators[task]
@@ -307,13 +292,13 @@ def request_for(
     )
 
 
-def numbered(train: Table) -> Table:
+def number_rows(train: Table) -> Table:
     """Return the same rows, numbered from 0 as a user's are."""
     return replace(train, origin=np.arange(len(train), dtype=np.int64))
 
 
-def named_as_in(train: Table, rows: Table) -> Table:
-    """Return descendants of ``numbered(train)`` as descendants of ``train``'s rows."""
+def restore_origins(train: Table, rows: Table) -> Table:
+    """Return descendants of ``number_rows(train)`` as those of ``train``'s rows."""
     known = rows.origin >= 0
     origin = rows.origin.copy()
     origin[known] = train.origin[rows.origin[known]]

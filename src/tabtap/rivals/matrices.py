@@ -55,13 +55,8 @@ class FlatColumns:
     def of(cls, train: Table, *, joint_label: bool = True) -> FlatColumns:
         """Lay out the columns of a training table.
 
-        Parameters
-        ----------
-        train : Table
-            Real rows.
-        joint_label : bool, default=True
-            Whether a class label is a code like any other.  A regression target always
-            is one more number.
+        A regression target always is one more number; with ``joint_label`` a class
+        label is a code like any other.
         """
         target = train.schema.target
         joint = joint_label and target is not None and target.task == "classification"
@@ -87,8 +82,8 @@ class FlatColumns:
         numbers = _numbers(train)
         codes = _codes(train, numbers, self.flagged, label=self.joint_label)
         ours = np.zeros(codes.shape, dtype=np.int64)
-        for place, known in enumerate(self.known):
-            ours[:, place] = np.searchsorted(known, codes[:, place])
+        for column, known in enumerate(self.known):
+            ours[:, column] = np.searchsorted(known, codes[:, column])
         return FlatRows(np.where(np.isnan(numbers), self.filler, numbers), ours)
 
     def table(self, rows: FlatRows, labels: IntArray | None = None) -> Table:
@@ -103,15 +98,15 @@ class FlatColumns:
         """
         n_rows = len(rows.numbers)
         codes = np.zeros(rows.codes.shape, dtype=np.int32)
-        for place, known in enumerate(self.known):
-            codes[:, place] = known[rows.codes[:, place]]
+        for index, known in enumerate(self.known):
+            codes[:, index] = known[rows.codes[:, index]]
         n_numeric, n_categorical = (
             len(self.schema.numeric),
             len(self.schema.categorical),
         )
         numbers = rows.numbers[:, :n_numeric].copy()
-        for place, column in enumerate(self.flagged):
-            numbers[codes[:, n_categorical + place] > 0, column] = np.nan
+        for index, column in enumerate(self.flagged):
+            numbers[codes[:, n_categorical + index] > 0, column] = np.nan
         if self.joint_label:
             labels = codes[:, -1].astype(np.int64)
         target = np.zeros(n_rows) if labels is None else labels
@@ -144,7 +139,7 @@ def _codes(
 # drawn together with the rest of its row.
 
 
-def joined(train: Table) -> Table:
+def join_target(train: Table) -> Table:
     """Return the same rows without a target; it is the last feature instead."""
     target = train.schema.target
     if target is None:
@@ -161,8 +156,8 @@ def joined(train: Table) -> Table:
     )
 
 
-def parted(rows: Table, train: Table) -> Table:
-    """Return rows of ``joined(train)`` as rows of the schema of ``train``."""
+def split_target(rows: Table, train: Table) -> Table:
+    """Return rows of ``join_target(train)`` as rows of the schema of ``train``."""
     if train.schema.target is None:
         return rows
     return Table(
@@ -176,20 +171,11 @@ def parted(rows: Table, train: Table) -> Table:
 
 
 def whole_rows(schema: Schema, numeric: FloatArray, categorical: CodeArray) -> Table:
-    """Return rows without a target that hold drawn values.
+    """Return rows of drawn values that descend from no real row.
 
-    Parameters
-    ----------
-    schema : Schema
-        Of a table without a target, such as ``joined`` gives.
-    numeric, categorical : arrays
-        Laid out as the properties of a table; NaN and -1 are holes.
-
-    Returns
-    -------
-    Table
-        Rows that descend from no real row.  Numbers are on their column's grid,
-        constants what they always are, identifiers empty.
+    The schema has no target, as from ``join_target``; NaN and -1 are holes.  Numbers
+    are put on their column's grid, constants are what they always are, identifiers
+    empty.
     """
     start = blank(schema, np.zeros(len(numeric), dtype=np.int64))
     everything = np.ones(start.missing.shape, dtype=np.bool_)

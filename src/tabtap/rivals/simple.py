@@ -99,33 +99,16 @@ class SMOTE:
 def even_rows(train: Table, n: int, rng: np.random.Generator) -> IntArray:
     """Draw row numbers so that conditions, and rows within each, are used evenly.
 
-    Parameters
-    ----------
-    train : Table
-        Rows to draw from.
-    n : int
-        How many to draw.
-    rng : numpy.random.Generator
-        Source of the draw.
-
-    Returns
-    -------
-    array of shape (n,)
-        Row numbers.  Counts of the classes or target bins present differ by at most
-        one, and so do the counts of rows of one class.
-
-    Raises
-    ------
-    UserInputError
-        If ``train`` has no rows.
+    Counts of the classes or target bins present differ by at most one, and so do the
+    counts of rows of one class.
     """
     if len(train) == 0:
         raise UserInputError("There are no rows to draw from. Give at least one.")
     present, condition = np.unique(train.condition, return_inverse=True)
     quota = allot(np.ones(len(present)), n, rng.random(len(present)))
     drawn = [
-        _in_turn(np.flatnonzero(condition == place), size, rng)
-        for place, size in enumerate(quota)
+        _in_turn(np.flatnonzero(condition == index), size, rng)
+        for index, size in enumerate(quota)
     ]
     return rng.permutation(np.concatenate(drawn))
 
@@ -138,21 +121,8 @@ def copies(train: Table, n: int, rng: np.random.Generator) -> Table:
 def jitter(train: Table, n: int, rng: np.random.Generator, scale: float = 0.3) -> Table:
     """Repeat real rows, classes evenly, with Gaussian noise on their numbers.
 
-    Parameters
-    ----------
-    train : Table
-        Rows to repeat; they also give the columns' standard deviations.
-    n : int
-        How many rows to make.
-    rng : numpy.random.Generator
-        Source of rows and noise.
-    scale : float, default=0.3
-        Standard deviation of the noise, in those of the column.
-
-    Returns
-    -------
-    Table
-        Categories, holes and targets are the repeated row's.
+    ``scale`` is the standard deviation of the noise, in those of the column.
+    Categories, holes and targets are the repeated row's.
     """
     rows = copies(train, n, rng)
     deviation = NumberScale.of(train.numeric).deviation
@@ -169,13 +139,7 @@ def bootstrap(real: Table, n: int, rng: np.random.Generator) -> Table:
 
 
 def independent_columns(real: Table, n: int, rng: np.random.Generator) -> Table:
-    """Draw every column, and the target, from its own marginal.
-
-    Returns
-    -------
-    Table
-        Rows that descend from no real row.
-    """
+    """Draw every column, and the target, from its own marginal; rows have no origin."""
     n_columns = len(real.cells)
     rows = rng.integers(len(real), size=(n_columns + 1, n))
     missing = np.take_along_axis(real.missing, rows[:n_columns].T, axis=0)
@@ -212,31 +176,12 @@ N_CANDIDATES = 3
 
 
 def smote(train: Table, n: int, rng: np.random.Generator) -> Table:
-    """Interpolate between real rows and their neighbours.
+    """Interpolate between real rows and their neighbours, by imbalanced-learn.
 
-    Parameters
-    ----------
-    train : Table
-        Real rows.
-    n : int
-        How many rows to make.
-    rng : numpy.random.Generator
-        Source of the draw.
+    Classes, or target bins, are as even as possible.  A regression target is
+    interpolated with its row.  A class of a single row is repeated, and so is
+    everything if no class has two rows.
 
-    Returns
-    -------
-    Table
-        ``n`` rows; classes, or target bins, as even as possible.  A regression target
-        is interpolated with its row.  A class of a single row is repeated, and so is
-        everything if no class has two rows.
-
-    Raises
-    ------
-    UserInputError
-        If imbalanced-learn is not installed or ``train`` has no rows.
-
-    Notes
-    -----
     The paper takes as many neighbours as its smallest class allows and gives SMOTE up
     when that class has a single row.  Here such a class is set aside and repeated, so
     that it does not cost the others their neighbours: a stronger rival.
@@ -330,13 +275,13 @@ def _even_and_likely(
     """Pick rows taken for real, bins evenly; the likest others only if too few are."""
     accepted = likeness >= 0.5
     eligible = accepted if accepted.sum() >= n else np.ones(len(condition), np.bool_)
-    present, place = np.unique(condition, return_inverse=True)
-    available = np.bincount(place[eligible], minlength=len(present))
+    present, bin_index = np.unique(condition, return_inverse=True)
+    available = np.bincount(bin_index[eligible], minlength=len(present))
     luck = rng.random(len(present))
     quota = allot(available > 0, n, luck, available)
     likest_first = np.argsort(-np.where(accepted, 1.0, likeness), kind="stable")
     picked = [
-        likest_first[place[likest_first] == which][:size]
+        likest_first[bin_index[likest_first] == which][:size]
         for which, size in enumerate(quota)
     ]
     return rng.permutation(np.concatenate(picked))
@@ -388,11 +333,11 @@ def _as_rows(
     n_numeric = len(train.schema.numeric)
     categorical = np.empty((len(lender), len(coded)), dtype=np.int32)
     categorical[:, ~coded] = codes
-    for place, values in zip(
+    for column, values in zip(
         np.flatnonzero(coded), numbers[:, n_numeric:].T, strict=True
     ):
-        gap = np.abs(values[:, None] - levels_of(train.schema, int(place)))
-        categorical[:, place] = gap.argmin(axis=1)
+        gap = np.abs(values[:, None] - levels_of(train.schema, int(column)))
+        categorical[:, column] = gap.argmin(axis=1)
     regenerate = np.ones((len(lender), len(train.cells)), dtype=np.bool_)
     rows = train.take(lender).redrawn(regenerate, numbers[:, :n_numeric], categorical)
     none = np.full(len(lender), NO_ROW, dtype=np.int64)

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from tabtap.errors import UserInputError, bad_setting
-from tabtap.rivals.matrices import joined, parted, whole_rows
+from tabtap.rivals.matrices import join_target, split_target, whole_rows
 from tabtap.rivals.spada_flow import Flows, FlowSettings, fit_flows
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import BoolArray, FloatArray, IntArray, Schema
@@ -35,8 +35,6 @@ class SPADA:
     parents with noise; categories, and whether a number is missing, from real rows of
     like parents.  Numbers stay within the real range.  The target is one more column.
 
-    Notes
-    -----
     The authors' release starts from a real row and redraws one root of the graph with
     all that follows from it; here every column is drawn.  Its flow is affine, trained
     for up to 5,000 steps of all rows at rate 5e-4; ours also bends, and held-out rows
@@ -71,7 +69,7 @@ class SPADA:
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
     ) -> Table:
         """Return ``n`` rows, the target drawn where the graph has it."""
-        joint = joined(train)
+        joint = join_target(train)
         with watch.running("fit"):
             names = [column.name for column in joint.schema.features]
             parents = self._parents(joint, train.schema, names)
@@ -89,7 +87,7 @@ class SPADA:
                 scale.restore(drawn[:, joint.schema.numeric]), joint.numeric
             )
             codes = drawn[:, joint.schema.categorical].astype(np.int32)
-            return parted(whole_rows(joint.schema, numbers, codes), train)
+            return split_target(whole_rows(joint.schema, numbers, codes), train)
 
     def _parents(
         self, joint: Table, schema: Schema, names: Sequence[Hashable]
@@ -169,8 +167,8 @@ def _draw(
     if flows is None:
         numbers = kernel.around(values, wanted, present, rng)
     else:
-        place = int(real.is_number[:position].sum())
-        numbers = flows.sample(place, real.context(drawn, parents), rng)
+        flow_index = int(real.is_number[:position].sum())
+        numbers = flows.sample(flow_index, real.context(drawn, parents), rng)
     numbers = np.clip(numbers, values[present].min(), values[present].max())
     if present.all():
         return numbers
@@ -208,17 +206,10 @@ _RIDGE = 1e-3
 
 
 def find_parents(joint: Table, first: int | None, most: int) -> Parents:
-    """Find the parents of every column in the rows.
+    """Find at most ``most`` parents of every column of ``join_target(train)``.
 
-    Parameters
-    ----------
-    joint : Table
-        Rows without a target; see ``joined``.
-    first : int or None
-        Position of the column that has no parents, the target's; None: the one that
-        most depends on the others.
-    most : int
-        Most parents of a column.
+    ``first`` is the position of the column that has no parents, the target's; None: the
+    one that most depends on the others.
     """
     blocks = [_block(joint, position) for position in range(len(joint.cells))]
     fit = _Fit(blocks, len(joint))
@@ -226,8 +217,8 @@ def find_parents(joint: Table, first: int | None, most: int) -> Parents:
     start = int(np.argmax(gains.sum(axis=1))) if first is None else first
     order = _strongest_first(gains, start)
     parents: list[tuple[int, ...]] = [()] * len(blocks)
-    for place, child in enumerate(order):
-        before = order[:place]
+    for n_before, child in enumerate(order):
+        before = order[:n_before]
         likely = sorted(before, key=lambda one: -gains[child, one])
         parents[child] = fit.parents(child, likely[:_MOST_CANDIDATES], most)
     return tuple(parents)
@@ -237,16 +228,16 @@ def given_parents(
     names: Sequence[Hashable], graph: Mapping[Hashable, Sequence[Hashable]]
 ) -> Parents:
     """Return the user's graph by positions, or raise what is wrong with it."""
-    place = {name: position for position, name in enumerate(names)}
+    position_of = {name: position for position, name in enumerate(names)}
     mentioned = [*graph, *(parent for some in graph.values() for parent in some)]
-    if unknown := [name for name in mentioned if name not in place]:
+    if unknown := [name for name in mentioned if name not in position_of]:
         raise UserInputError(
             f"The graph names a column {unknown[0]!r} that the table does not have. "
             f"Use names of columns: {', '.join(map(repr, names[:6]))}"
             f"{', ...' if len(names) > 6 else '.'}"
         )
     return tuple(
-        tuple(place[parent] for parent in dict.fromkeys(graph.get(name, ())))
+        tuple(position_of[parent] for parent in dict.fromkeys(graph.get(name, ())))
         for name in names
     )
 
@@ -290,7 +281,7 @@ class _Fit:
         joint = np.hstack([*blocks, np.zeros((n_rows, 0))])
         ends = np.cumsum([block.shape[1] for block in blocks])
         self._n_rows = n_rows
-        self._places: list[IntArray] = [
+        self._columns: list[IntArray] = [
             np.arange(end - block.shape[1], end)
             for block, end in zip(blocks, ends, strict=True)
         ]
@@ -299,8 +290,8 @@ class _Fit:
 
     def gain(self, child: int, parents: Sequence[int], known: Sequence[int]) -> float:
         """Return how much log-likelihood, less its price, parents bring."""
-        own = self._places[child]
-        more = sum(len(self._places[one]) for one in parents)
+        own = self._columns[child]
+        more = sum(len(self._columns[one]) for one in parents)
         if len(own) == 0 or more == 0:
             return 0.0
         price = 0.5 * math.log(self._n_rows) * len(own) * more
@@ -310,9 +301,9 @@ class _Fit:
 
     def pairwise(self) -> FloatArray:
         """Return what every column brings for every other one; both ways the same."""
-        n_columns = len(self._places)
+        n_columns = len(self._columns)
         gains = np.zeros((n_columns, n_columns))
-        sizes = np.array([len(place) for place in self._places])
+        sizes = np.array([len(columns) for columns in self._columns])
         for child in range(n_columns):
             for parent in range(child):
                 if sizes[child] > 1 or sizes[parent] > 1:
@@ -320,8 +311,8 @@ class _Fit:
                     gains[child, parent] = gains[parent, child] = gain
         # Single numbers, of which there may be hundreds, all at once.
         single = np.flatnonzero(sizes == 1)
-        places = np.array([self._places[one][0] for one in single], dtype=np.int64)
-        common = self._covariance[np.ix_(places, places)]
+        chosen = np.array([self._columns[one][0] for one in single], dtype=np.int64)
+        common = self._covariance[np.ix_(chosen, chosen)]
         own = np.diag(common)
         left = own[:, None] - common**2 / own + _RIDGE
         np.fill_diagonal(left, 1.0)
@@ -346,10 +337,10 @@ class _Fit:
         return chosen
 
     def _log_variance(self, child: int, given: Sequence[int]) -> float:
-        own, all_of = self._places[child], self._covariance
+        own, all_of = self._columns[child], self._covariance
         rest = all_of[np.ix_(own, own)]
         if given:
-            used = np.concatenate([self._places[one] for one in given])
+            used = np.concatenate([self._columns[one] for one in given])
             cross = all_of[np.ix_(used, own)]
             rest = rest - cross.T @ np.linalg.solve(all_of[np.ix_(used, used)], cross)
         floor = _RIDGE * np.eye(len(own))
@@ -418,14 +409,10 @@ class Kernel:
     def draw(
         self, wanted: FloatArray, usable: BoolArray, rng: np.random.Generator
     ) -> IntArray:
-        """Draw a real row for each new row, by the parents of both.
+        """Draw one of the usable real rows for each new row, by the parents of both.
 
-        Parameters
-        ----------
-        wanted : array of shape (n_new, n_parents)
-            Parents of the new rows.
-        usable : bool array of shape (n_rows,)
-            Real rows that may be drawn; at least one.
+        ``wanted``, of shape (n_new, n_parents), holds the parents of the new rows; at
+        least one real row must be usable.
         """
         luck = rng.random(len(wanted))
         drawn = [
@@ -459,8 +446,8 @@ class Kernel:
     def weights(self, wanted: FloatArray, usable: BoolArray) -> FloatArray:
         """Return how much each real row counts for each new one; sums are 1."""
         logs = np.where(usable, 0.0, -np.inf)[None, :].repeat(len(wanted), axis=0)
-        for place, is_number in enumerate(self.is_number):
-            new, real = wanted[:, place][:, None], self.parents[:, place][None, :]
+        for column, is_number in enumerate(self.is_number):
+            new, real = wanted[:, column][:, None], self.parents[:, column][None, :]
             if is_number:
                 distance = (new - real) / self.bandwidth
                 # A hole is like a hole, and like nothing else.

@@ -70,13 +70,13 @@ class Flows:
     settings: FlowSettings
 
     def sample(
-        self, place: int, context: FloatArray, rng: np.random.Generator
+        self, flow_index: int, context: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Draw one number for each row of parents."""
-        own = {name: tensor[[place]] for name, tensor in self.weights.items()}
+        own = {name: tensor[[flow_index]] for name, tensor in self.weights.items()}
         noise = torch.as_tensor(rng.standard_normal(len(context)), dtype=torch.float32)
         with torch.no_grad():
-            inputs = torch.as_tensor(_padded(context, self.width))[None]
+            inputs = torch.as_tensor(_pad(context, self.width))[None]
             shift, stretch, spline = _transform(own, inputs, self.settings)
             bent = spline.inv(noise[None])
             numbers = bent * torch.exp(stretch) + shift
@@ -90,24 +90,15 @@ def fit_flows(
     settings: FlowSettings,
     rng: np.random.Generator,
 ) -> Flows:
-    """Fit one flow for each column of numbers.
+    """Fit one flow for each column of numbers, which are standardised.
 
-    Parameters
-    ----------
-    numbers : array of shape (n_rows, n_flows)
-        Standardised; anything where there is none.
-    present : bool array of the same shape
-        Which of them a flow learns from.
-    contexts : sequence of arrays of shape (n_rows, any)
-        What each flow is conditioned on.
-    settings : FlowSettings
-        How to train.
-    rng : numpy.random.Generator
-        Source of first weights, batches and held-out rows.
+    A flow learns from the numbers that are ``present``, of shape (n_rows, n_flows) as
+    the numbers are, given its context of shape (n_rows, any).  First weights, batches
+    and held-out rows come from ``rng``.
     """
     width = max([1, *(context.shape[1] for context in contexts)])
     generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
-    inputs = np.stack([_padded(context, width) for context in contexts])
+    inputs = np.stack([_pad(context, width) for context in contexts])
     rows = _Rows(
         torch.as_tensor(inputs),
         torch.as_tensor(np.where(present, numbers, 0.0).T, dtype=torch.float32),
@@ -243,7 +234,7 @@ def _initial(
     return {name: tensor.requires_grad_() for name, tensor in weights.items()}
 
 
-def _padded(context: FloatArray, width: int) -> Any:  # noqa: ANN401  float32 array
+def _pad(context: FloatArray, width: int) -> Any:  # noqa: ANN401  float32 array
     padded = np.zeros((len(context), width), dtype=np.float32)
     padded[:, : context.shape[1]] = context
     return padded

@@ -46,8 +46,6 @@ class TabDdpm:
     A class label is given to the network, and drawn as often as it is met; a regression
     target is one more number.  Numbers stay in the real range, because quantiles do.
 
-    Notes
-    -----
     At the noisiest steps a small error of the network is a large one of the clean
     numbers.  Few rows of many columns leave such errors, and the published drawing then
     runs away, so that most drawn numbers lie at the ends of their columns.  The default
@@ -88,13 +86,7 @@ class TabDdpm:
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
     ) -> Table:
-        """Return ``n`` rows drawn after training on ``train``.
-
-        Raises
-        ------
-        UserInputError
-            If the training or the drawing runs away to numbers that are none.
-        """
+        """Train and draw ``n`` rows; diverging to NaN is a ``UserInputError``."""
         if n == 0:
             return train.empty()
         with watch.running("fit"):
@@ -278,13 +270,13 @@ class DdpmNetwork(nn.Module):
 
     def forward(self, rows: Tensor, steps: Tensor, classes: Tensor | None) -> Tensor:
         """Return predictions for noisy rows, laid out as the rows are."""
-        told = self.time(waves(steps))
+        embedding = self.time(fourier_features(steps))
         if classes is not None:
-            told = told + nn.functional.silu(self.classes[classes])
-        return cast("Tensor", self.body(self.enter(rows) + told))
+            embedding = embedding + nn.functional.silu(self.classes[classes])
+        return cast("Tensor", self.body(self.enter(rows) + embedding))
 
 
-def waves(steps: Tensor) -> Tensor:
+def fourier_features(steps: Tensor) -> Tensor:
     """Return steps as cosines and sines of falling frequency."""
     half = _EMBEDDING // 2
     falling = torch.arange(half, dtype=torch.float32) / half
@@ -394,24 +386,16 @@ class MultinomialNoise:
 
     def add(self, clean: Tensor, steps: Tensor, generator: torch.Generator) -> Tensor:
         """Draw codes as they are after their row's step, from clean one-hot rows."""
-        return self.blocks.draw(
-            self._blurred(clean, self.schedule.left[steps]), generator
-        )
+        return self.blocks.draw(self._blur(clean, self.schedule.left[steps]), generator)
 
     def before(self, clean: Tensor, noisy: Tensor, steps: Tensor) -> Tensor:
-        """Return log probabilities of the codes one step earlier.
+        """Return log probabilities of the codes one step earlier than ``steps``.
 
-        Parameters
-        ----------
-        clean : Tensor
-            Probabilities of the clean codes: zeros and ones, or a prediction.
-        noisy : Tensor
-            Codes after the step, as zeros and ones.
-        steps : Tensor of shape (n_rows,)
-            The step of each row.
+        ``clean`` holds probabilities of the clean codes: zeros and ones, or a
+        prediction.  ``noisy`` holds the codes after the step, as zeros and ones.
         """
-        earlier = self._blurred(clean, self.schedule.left_before[steps])
-        later = self._blurred(noisy, self.schedule.kept[steps])
+        earlier = self._blur(clean, self.schedule.left_before[steps])
+        later = self._blur(noisy, self.schedule.kept[steps])
         return self.blocks.log_softmax(earlier + later)
 
     def divergence(
@@ -439,7 +423,7 @@ class MultinomialNoise:
         clean = self.blocks.log_softmax(logits).exp()
         return self.blocks.draw(self.before(clean, noisy, steps), generator)
 
-    def _blurred(self, rows: Tensor, share: Tensor) -> Tensor:
+    def _blur(self, rows: Tensor, share: Tensor) -> Tensor:
         """Return log probabilities after all but a share of the rows became noise."""
         share = share[:, None]
         return (share * rows + (1 - share) * self.chance).clamp(min=_LEAST).log()

@@ -30,19 +30,10 @@ FORMAT = 1
 def run_cell(cell: Cell, table: Table | None = None) -> dict[str, Any]:
     """Do the work of a cell and return its record.
 
-    Parameters
-    ----------
-    cell : Cell
-        What is to be done.
-    table : Table, optional
-        All rows of its dataset, where that is not one of the study's.
-
-    Returns
-    -------
-    dict
-        ``cell``, the ``method`` with all its settings, ``n_rows`` that it made,
-        ``scores`` by predictor and metric, ``failure`` (None, or why nothing was
-        added), ``costs`` by stage, and what it was run with.
+    It holds ``cell``, the ``method`` with all its settings, ``n_rows`` that it made,
+    ``scores`` by predictor and metric, ``failure`` (None, or why nothing was added),
+    ``costs`` by stage, and what it was run with.
+    ``table`` holds all rows of a dataset that is not one of the study's.
     """
     watch = Stopwatch()
     reset_peak()

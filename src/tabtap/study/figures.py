@@ -59,13 +59,7 @@ FIGURES: Mapping[str, Callable[[pd.DataFrame], Figure]] = MappingProxyType(
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as SVG or PNG, by its extension, whole or not at all.
-
-    Raises
-    ------
-    UserInputError
-        If the extension is another.
-    """
+    """Write a figure as SVG or PNG, by its extension, whole or not at all."""
     import matplotlib as mpl
 
     path = Path(path)
@@ -110,9 +104,9 @@ def _ladder_panel(axis: Any, table: pd.DataFrame, metric: str) -> None:  # noqa:
 
 def _scarcity_panel(axis: Any, part: pd.DataFrame, dataset: str) -> None:  # noqa: ANN401
     metric = "accuracy" if (part["metric"] == "accuracy").any() else "rmse"
-    told = means(part, metric)
-    for number, method in enumerate(told["method"].unique()):
-        line = told[told["method"] == method].sort_values("n_real")
+    averages = means(part, metric)
+    for number, method in enumerate(averages["method"].unique()):
+        line = averages[averages["method"] == method].sort_values("n_real")
         bold = method.startswith("TAP") or method == "Real"
         axis.plot(
             line["n_real"],
@@ -123,7 +117,7 @@ def _scarcity_panel(axis: Any, part: pd.DataFrame, dataset: str) -> None:  # noq
             alpha=1.0 if bold else 0.7,
             label=method,
         )
-    sizes = sorted(told["n_real"].unique())
+    sizes = sorted(averages["n_real"].unique())
     axis.set_xscale("log")
     axis.set_xticks(sizes, [str(size) for size in sizes])
     axis.minorticks_off()

@@ -46,8 +46,8 @@ class Grid:
 
     def cells(self) -> Iterator[Cell]:
         """Yield the cells, so that early ones show all methods on some rows."""
-        places = product(range(self.splits), self.n_real, self.datasets, self.methods)
-        for split, n_real, dataset, method in places:
+        choices = product(range(self.splits), self.n_real, self.datasets, self.methods)
+        for split, n_real, dataset, method in choices:
             settings = {key: part for key, part in method.items() if key != "name"}
             yield Cell(
                 dataset=dataset,
@@ -60,20 +60,10 @@ class Grid:
 
 
 def read_grid(path: str | Path, known_methods: Sequence[str] | None = None) -> Grid:
-    """Read a grid from a TOML file.
+    """Read a grid from a TOML file such as the head of this module shows.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; the head of this module shows one.
-    known_methods : sequence of str, optional
-        Names that are accepted as methods; any by default.
-
-    Raises
-    ------
-    UserInputError
-        If there is no such file, or it says something else than a grid; with all that
-        is wrong with it.
+    Any method is accepted unless ``known_methods`` are given.  The error for a file
+    that is no grid tells all that is wrong with it.
     """
     path = Path(path)
     try:
@@ -97,12 +87,12 @@ def grid_of(
         for key in given
         if key not in _ALL_KEYS
     ]
-    methods = [_method(entry, problems) for entry in _listed(given, "methods")]
+    methods = [_method(entry, problems) for entry in _as_list(given, "methods")]
     names = [str(method.get("name")) for method in methods]
-    problems += _unknown("dataset", _listed(given, "datasets"), tuple(SOURCES))
+    problems += _unknown("dataset", _as_list(given, "datasets"), tuple(SOURCES))
     if known_methods is not None:
         problems += _unknown("method", names, known_methods)
-    sizes = _listed(given, "n_real")
+    sizes = _as_list(given, "n_real")
     problems += [
         f"n_real={size!r} is not a whole number from 1"
         for size in sizes
@@ -110,17 +100,17 @@ def grid_of(
     ]
     problems += [
         f"{key} is missing"
-        for key, found in (
-            ("datasets", _listed(given, "datasets")),
+        for key, value in (
+            ("datasets", _as_list(given, "datasets")),
             ("n_real", sizes),
             ("methods", methods),
         )
-        if not found
+        if not value
     ]
     if problems:
         raise UserInputError("The grid cannot be used: " + "; ".join(problems) + ".")
     return Grid(
-        datasets=tuple(map(str, _listed(given, "datasets"))),
+        datasets=tuple(map(str, _as_list(given, "datasets"))),
         n_real=tuple(sizes),
         splits=_whole(given, "splits", 5, least=1),
         methods=tuple(methods),
@@ -128,14 +118,14 @@ def grid_of(
             budget=_whole(given, "budget", 500, least=0),
             seed=_whole(given, "seed", 0, least=0),
             variant=_variant(given.get("variant", "study")),
-            predictors=tuple(map(str, _listed(given, "predictors"))),
+            predictors=tuple(map(str, _as_list(given, "predictors"))),
         ),
     )
 
 
-def _listed(given: Mapping[str, Any], key: str) -> list[Any]:
-    found = given.get(key, [])
-    return found if isinstance(found, list) else [found]
+def _as_list(given: Mapping[str, Any], key: str) -> list[Any]:
+    value = given.get(key, [])
+    return value if isinstance(value, list) else [value]
 
 
 def _method(entry: object, problems: list[str]) -> Mapping[str, Any]:
@@ -156,11 +146,11 @@ def _unknown(what: str, given: Sequence[Any], known: Sequence[str]) -> list[str]
 
 
 def _whole(given: Mapping[str, Any], key: str, default: int, *, least: int) -> int:
-    found = given.get(key, default)
-    if type(found) is not int or found < least:
+    value = given.get(key, default)
+    if type(value) is not int or value < least:
         must = f"be a whole number from {least}"
-        raise bad_setting(key, found, must, f"Try {default}.")
-    return found
+        raise bad_setting(key, value, must, f"Try {default}.")
+    return value
 
 
 def _variant(name: object) -> str:

@@ -44,18 +44,8 @@ class Repetition:
     ) -> dict[str, dict[str, float]]:
         """Score predictors trained on the real rows and, if given, synthetic ones.
 
-        Parameters
-        ----------
-        synthetic : Table, optional
-            Rows added to the real training rows.
-        names : sequence of str, optional
-            Predictors to use; all of the task's by default.
-
-        Returns
-        -------
-        dict of str to dict of str to float
-            As ``score_predictors``.  Regression errors are in the unit of the real
-            training rows, whatever was added.
+        As ``score_predictors``; regression errors are in the unit of the real training
+        rows, whatever was added.
         """
         train = self.real if synthetic is None else concat([self.real, synthetic])
         return score_predictors(train, self.test, names, reference=self.real)
@@ -71,21 +61,9 @@ def repetitions(
 ) -> Iterator[Repetition]:
     """Split a table again and again, as appendix D.1 of the paper does.
 
-    Parameters
-    ----------
-    table : Table
-        All rows there are.
-    n_real : int
-        Real training rows; validation rows, a quarter as many, come on top.
-    n_splits : int, default=5
-        How many repetitions.
-    seed : int, default=0
-        Equal seeds give equal splits, whatever else is drawn.
-
-    Yields
-    ------
-    Repetition
-        The same test rows for every ``n_real``.
+    Validation rows, a quarter as many, come on top of the ``n_real`` training rows.
+    The test rows are the same for every ``n_real``.  Equal seeds give equal splits,
+    whatever else is drawn.
     """
     for number in range(n_splits):
         yield repetition(table, n_real, number, seed=seed)
@@ -102,25 +80,9 @@ def repetition(
 ) -> Repetition:
     """Return one repetition by its number.
 
-    Parameters
-    ----------
-    table : Table
-        All rows there are.
-    n_real : int
-        Real rows that a method may learn from.
-    number : int
-        Which repetition.
-    seed : int, default=0
-        Equal seeds give equal splits, whatever else is drawn.
-    variant : {"study", "literal", "grouped"}
-        What ``n_real`` means; see the head of this module.
-    groups : array of shape (n_rows,), optional
-        Whom each row belongs to; needed by ``grouped`` alone.
-
-    Raises
-    ------
-    UserInputError
-        If there are too few rows, or no groups for ``grouped``.
+    What ``n_real`` means depends on the variant, "study", "literal" or "grouped"; see
+    the head of this module.  ``groups`` says whom each row belongs to; ``grouped``
+    alone needs it.  Equal seeds give equal splits, whatever else is drawn.
     """
     rng = stream(seed, "split", number)
     split = _split(table, n_real, rng, variant, groups)
@@ -168,41 +130,23 @@ def grouped_split(
 ) -> Split:
     """Deal out test, training and validation rows, whole groups to one side.
 
-    Parameters
-    ----------
-    condition : array of shape (n_rows,)
-        Class code or target bin of every row; shares are kept by it.
-    groups : array of shape (n_rows,)
-        Whom each row belongs to.
-    n_real : int
-        Training rows; validation rows, a quarter as many, come on top.
-    rng : numpy.random.Generator
-        Source of the draw.
-
-    Returns
-    -------
-    Split
-        Half of the groups are for testing: at most ``min(n_rows // 2, 500)`` of their
-        rows.  Training and validation rows come from the others.
-
-    Raises
-    ------
-    UserInputError
-        If the other half of the groups has too few rows.
+    Shares are kept by ``condition``, the class code or target bin of every row.  Half
+    of the groups are for testing: at most ``min(n_rows // 2, 500)`` of their rows.  The
+    others give ``n_real`` training rows and a quarter as many for validation on top.
     """
     for_test = _half_of_groups(condition, groups, rng)
     n_test = min(len(condition) // 2, MAX_TEST_ROWS, int(for_test.sum()))
-    test = _drawn(condition, np.flatnonzero(for_test), n_test, rng)
+    test = _draw_rows(condition, np.flatnonzero(for_test), n_test, rng)
     rest = np.flatnonzero(~for_test)
     if not 2 <= n_real <= len(rest):
         raise UserInputError(
             f"n_real={n_real} is not usable: {len(rest)} rows are left beside the "
             f"groups that test. Use a number from 2 to {len(rest)}."
         )
-    train = _drawn(condition, rest, n_real, rng)
+    train = _draw_rows(condition, rest, n_real, rng)
     rest = np.setdiff1d(rest, train)
     n_validation = min(-(-n_real // 4), len(rest))
-    validation = _drawn(condition, rest, n_validation, rng)
+    validation = _draw_rows(condition, rest, n_validation, rng)
     return Split(train=train, validation=validation, test=test)
 
 
@@ -220,7 +164,7 @@ def _half_of_groups(
     return chosen[code]
 
 
-def _drawn(
+def _draw_rows(
     condition: IntArray, rows: IntArray, n: int, rng: np.random.Generator
 ) -> IntArray:
     """Draw some of the rows, in the shares of their conditions."""
@@ -228,6 +172,6 @@ def _drawn(
     counts = np.bincount(code, minlength=len(present))
     quota = allot(counts, n, rng.random(len(present)), counts)
     picked = [
-        rng.permutation(rows[code == place])[:size] for place, size in enumerate(quota)
+        rng.permutation(rows[code == index])[:size] for index, size in enumerate(quota)
     ]
     return rng.permutation(np.concatenate(picked))

@@ -114,27 +114,12 @@ def data_folder() -> Path | None:
 
 
 def load_source(name: str, folder: Path | None = None) -> SourceTable:
-    """Read one of the paper's tables.
+    """Read one of the paper's tables by its name, a key of ``SOURCES``.
 
-    Parameters
-    ----------
-    name : str
-        A key of ``SOURCES``.
-    folder : Path, optional
-        Where the parquet files are; by default what ``TABTAP_DATA`` names.  Without
-        either the table is fetched from OpenML and kept in scikit-learn's own folder.
-
-    Returns
-    -------
-    SourceTable
-        Groups are known only from a folder: OpenML leaves the mouse out.
-
-    Raises
-    ------
-    UserInputError
-        If the name is unknown, or the table is neither in a folder nor reachable.
-    FileFormatError
-        If a file is not the one its index describes, or has an unexpected shape.
+    The folder of parquet files is by default what ``TABTAP_DATA`` names; without either
+    the table is fetched from OpenML and kept in scikit-learn's own folder.  Groups are
+    known only from a folder: OpenML leaves the mouse out.  A file that is not the one
+    its index describes, or has an unexpected shape, raises ``FileFormatError``.
     """
     if name not in SOURCES:
         raise UserInputError(
@@ -152,10 +137,10 @@ def _read(name: str, folder: Path) -> SourceTable:
     path = folder / entry["parquet"]["path"]
     if not path.is_file():
         raise UserInputError(f"{path} does not exist. Check {FOLDER_VARIABLE}.")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != entry["parquet"]["sha256"]:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != entry["parquet"]["sha256"]:
         raise FileFormatError(
-            f"{path} has sha256 {found}, not the {entry['parquet']['sha256']} its "
+            f"{path} has sha256 {digest}, not the {entry['parquet']['sha256']} its "
             f"index {INDEX_NAME} lists. Copy the file again."
         )
     return SourceTable(
@@ -250,14 +235,16 @@ class Published(NamedTuple):
     deviation: float
 
 
-def published(dataset: str, n_real: int, metric: str, method: str) -> Published | None:
+def published_figure(
+    dataset: str, n_real: int, metric: str, method: str
+) -> Published | None:
     """Return a figure of the paper; None if it has none.
 
     Examples
     --------
-    >>> published("MiceProtein", 20, "accuracy", "TAP")
+    >>> published_figure("MiceProtein", 20, "accuracy", "TAP")
     Published(mean=44.6, deviation=5.04)
-    >>> published("MiceProtein", 20, "accuracy", "Copies") is None
+    >>> published_figure("MiceProtein", 20, "accuracy", "Copies") is None
     True
     """
     return _figures().get((dataset, n_real, metric, method))

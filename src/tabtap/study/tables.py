@@ -12,7 +12,7 @@ import pandas as pd
 from tabtap.compare.printing import TextTable
 from tabtap.compare.store import Record
 from tabtap.rivals import METHOD_NAMES
-from tabtap.study.sources import SOURCES, published
+from tabtap.study.sources import SOURCES, published_figure
 
 LARGER_IS_BETTER: Mapping[str, bool] = {
     "accuracy": True,
@@ -42,25 +42,22 @@ def method_label(cell: Mapping[str, Any]) -> str:
 def score_frame(records: Iterable[Record]) -> pd.DataFrame:
     """Return one row per cell, predictor and metric.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns dataset, n_real, split, method, predictor, metric, score.  Accuracy and
-        macro F1 are in percent, as in the paper.  Each cell also has the mean over its
-        predictors.
+    Columns are dataset, n_real, split, method, predictor, metric, score.  Accuracy and
+    macro F1 are in percent, as in the paper.  Each cell also has the mean over its
+    predictors.
     """
     lines = []
     for record in records:
         cell = record["cell"]
-        place = (cell["dataset"], cell["n_real"], cell["split"], method_label(cell))
+        key = (cell["dataset"], cell["n_real"], cell["split"], method_label(cell))
         by_metric: dict[str, list[float]] = {}
         for predictor, scores in record["scores"].items():
             for metric, score in scores.items():
                 shown = 100.0 * score if LARGER_IS_BETTER.get(metric) else score
-                lines.append((*place, predictor, metric, shown))
+                lines.append((*key, predictor, metric, shown))
                 by_metric.setdefault(metric, []).append(shown)
         for metric, values in by_metric.items():
-            lines.append((*place, AVERAGE, metric, float(np.mean(values))))
+            lines.append((*key, AVERAGE, metric, float(np.mean(values))))
     return in_paper_order(pd.DataFrame(lines, columns=list(_COLUMNS)))
 
 
@@ -73,12 +70,12 @@ def in_paper_order(frame: pd.DataFrame) -> pd.DataFrame:
         order = orders.get(str(column.name))
         if order is None:
             return column
-        return column.map(lambda name: (_place(name, order), name))
+        return column.map(lambda name: (_rank(name, order), name))
 
     return frame.sort_values(keys, key=rank, kind="stable", ignore_index=True)
 
 
-def _place(name: str, order: list[str]) -> int:
+def _rank(name: str, order: list[str]) -> int:
     base = name.partition(" (")[0]
     return order.index(base) if base in order else len(order)
 
@@ -88,29 +85,27 @@ def means(frame: pd.DataFrame, metric: str, predictor: str = AVERAGE) -> pd.Data
     chosen = frame[(frame["metric"] == metric) & (frame["predictor"] == predictor)]
     by = chosen.groupby(["dataset", "n_real", "method"], sort=False)["score"]
     # The deviation as numpy has it, of splits that are all there are.
-    told = by.agg(mean="mean", deviation=lambda part: part.std(ddof=0), splits="count")
-    return told.reset_index()
+    return by.agg(
+        mean="mean", deviation=lambda part: part.std(ddof=0), splits="count"
+    ).reset_index()
 
 
 def gains(frame: pd.DataFrame, metric: str, over: str = "Real") -> pd.DataFrame:
     """Return what each method gains over another, cell by cell; larger is better.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns dataset, n_real, split, method, gain: points of the metric, or percent
-        of the error.  Only cells that both have.
+    Columns are dataset, n_real, split, method, gain: points of the metric, or percent
+    of the error.  Only cells that both have.
     """
     chosen = frame[(frame["metric"] == metric) & (frame["predictor"] == AVERAGE)]
-    place = ["dataset", "n_real", "split"]
-    base = chosen[chosen["method"] == over].set_index(place)["score"]
-    joined = chosen.join(base.rename("base"), on=place, how="inner")
+    keys = ["dataset", "n_real", "split"]
+    base = chosen[chosen["method"] == over].set_index(keys)["score"]
+    joined = chosen.join(base.rename("base"), on=keys, how="inner")
     if LARGER_IS_BETTER[metric]:
         gain = joined["score"] - joined["base"]
     else:
         gain = 100.0 * (joined["base"] - joined["score"]) / joined["base"]
-    told = joined.assign(gain=gain)[joined["method"] != over]
-    return told[[*place, "method", "gain"]].reset_index(drop=True)
+    others = joined.assign(gain=gain)[joined["method"] != over]
+    return others[[*keys, "method", "gain"]].reset_index(drop=True)
 
 
 # ---- The paper's tables from the records of a comparison, with the paper's own
@@ -132,14 +127,9 @@ def score_tables(
 ) -> list[TextTable]:
     """Return one table per metric: rows as in the paper, a column for each method.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        From ``score_frame``.
-    metrics : sequence of str
-        Such as accuracy and rmse; one without a record is left out.
-    beside_paper : bool, default=True
-        Whether the paper's figure, and ours minus it, follow in lines of their own.
+    ``frame`` comes from ``score_frame``; a metric without a record is left out.  With
+    ``beside_paper`` the paper's figure, and ours minus it, follow in lines of their
+    own.
     """
     return [
         _score_table(frame, metric, beside_paper=beside_paper)
@@ -189,10 +179,10 @@ def _score_table(
     predictor: str = AVERAGE,
     beside_paper: bool,
 ) -> TextTable:
-    told = means(frame, metric, predictor)
-    methods = _methods(told)
+    averages = means(frame, metric, predictor)
+    methods = _methods(averages)
     rows: list[tuple[str, ...]] = []
-    for (dataset, n_real), part in told.groupby(["dataset", "n_real"], sort=False):
+    for (dataset, n_real), part in averages.groupby(["dataset", "n_real"], sort=False):
         ours = part.set_index("method")
         rows.append(
             (str(dataset), str(n_real), *(_ours(ours, m, metric) for m in methods))
@@ -200,7 +190,7 @@ def _score_table(
         if beside_paper:
             rows += _paper_rows(str(dataset), int(n_real), metric, methods, ours)
     who = "mean over predictors" if predictor == AVERAGE else predictor
-    splits = sorted(set(told["splits"]))
+    splits = sorted(set(averages["splits"]))
     n_splits = " to ".join(map(str, sorted({splits[0], splits[-1]})))
     return TextTable(
         f"{_WORDS[metric]}; {who}; mean ± deviation over {n_splits} splits",
@@ -215,7 +205,7 @@ def _paper_rows(
 ) -> list[tuple[str, ...]]:
     theirs, difference = [], []
     for method in methods:
-        figure = published(dataset, n_real, metric, method)
+        figure = published_figure(dataset, n_real, metric, method)
         mean = ours["mean"].get(method)
         theirs.append(
             MISSING if figure is None else _pair(figure.mean, figure.deviation, metric)
@@ -308,12 +298,12 @@ def failure_table(records: Iterable[Record]) -> TextTable:
         name = method_label(record["cell"])
         counts[name] = counts.get(name, 0) + 1
         if record["failure"]:
-            told = reasons.setdefault(name, {})
+            times_of = reasons.setdefault(name, {})
             reason = str(record["failure"]["reason"])
-            told[reason] = told.get(reason, 0) + 1
+            times_of[reason] = times_of.get(reason, 0) + 1
     rows = []
-    for name, told in reasons.items():
-        for reason, times in sorted(told.items(), key=lambda pair: -pair[1]):
+    for name, times_of in reasons.items():
+        for reason, times in sorted(times_of.items(), key=lambda pair: -pair[1]):
             rows.append((name, reason, f"{times} of {counts[name]}"))
     notes = () if rows else (f"None of {sum(counts.values())} cells failed.",)
     title = "Cells in which a method failed, and added nothing"
@@ -354,17 +344,8 @@ CONTROLS = (
 def win_table(frame: pd.DataFrame) -> TextTable:
     """Return, for every method, the share of cells in which it beats others.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        From ``score_frame``.
-
-    Returns
-    -------
-    TextTable
-        Against real rows alone, against copies, and against the best of the other
-        methods in that cell.  A tie is half a win; cells that lack one of the two are
-        left out.
+    Others are real rows alone, copies, and the best of the other methods in that cell.
+    A tie is half a win; cells that lack one of the two are left out.
     """
     ranks = _standings(frame)
     rows = []
@@ -393,8 +374,8 @@ def _standings(frame: pd.DataFrame) -> pd.DataFrame:
     ].copy()
     sign = chosen["metric"].map(lambda name: 1.0 if LARGER_IS_BETTER[name] else -1.0)
     chosen["score"] *= sign
-    place = ["dataset", "n_real", "split"]
-    wide = chosen.pivot_table("score", place, "method", sort=False)
+    keys = ["dataset", "n_real", "split"]
+    wide = chosen.pivot_table("score", keys, "method", sort=False)
     return wide[[name for name in frame["method"].unique() if name in wide.columns]]
 
 
@@ -421,23 +402,13 @@ _PAPER_SPLITS = 5
 def difference_table(frame: pd.DataFrame, metric: str) -> TextTable:
     """Return, for every method of the paper, ours minus the paper's figures.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        From ``score_frame``.
-    metric : str
-        Such as accuracy.
-
-    Returns
-    -------
-    TextTable
-        Per method: how many figures both have, the mean difference, and the typical
-        difference as a multiple of the one that other splits alone would make.
+    Columns are how many figures both have, the mean difference, and the typical one as
+    a multiple of the one that other splits alone would make.
     """
     figures = _figures(frame, metric)
     digits = 1 if LARGER_IS_BETTER[metric] else 3
     rows = tuple(
-        (str(method), str(len(part)), *_told(part, digits))
+        (str(method), str(len(part)), *_difference_cells(part, digits))
         for method, part in figures.groupby("method", sort=False)
     )
     unit = "points" if LARGER_IS_BETTER[metric] else "the target's deviation"
@@ -456,7 +427,7 @@ def _figures(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return a line for each mean that both have: difference and its variance."""
     lines = []
     for ours in means(frame, metric).itertuples():
-        theirs = published(ours.dataset, ours.n_real, metric, ours.method)
+        theirs = published_figure(ours.dataset, ours.n_real, metric, ours.method)
         if theirs is None:
             continue
         own = ours.deviation**2 / (ours.splits - 1) if ours.splits > 1 else np.nan
@@ -465,7 +436,7 @@ def _figures(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["method", "difference", "chance"])
 
 
-def _told(part: pd.DataFrame, digits: int) -> tuple[str, str]:
+def _difference_cells(part: pd.DataFrame, digits: int) -> tuple[str, str]:
     apart = part["difference"]
     mean = f"{apart.mean():+.{digits}f}"
     if len(apart) > 1:
@@ -483,12 +454,12 @@ def _told(part: pd.DataFrame, digits: int) -> tuple[str, str]:
 Made = list[TextTable]
 
 
-def _measured(frame: pd.DataFrame) -> list[str]:
+def _metrics(frame: pd.DataFrame) -> list[str]:
     return [metric for metric in METRICS if (frame["metric"] == metric).any()]
 
 
 def _per_predictor(frame: pd.DataFrame) -> Made:
-    return [t for metric in _measured(frame) for t in predictor_tables(frame, metric)]
+    return [t for metric in _metrics(frame) for t in predictor_tables(frame, metric)]
 
 
 _OF_SCORES: Mapping[str, Callable[[pd.DataFrame], Made]] = MappingProxyType(
@@ -496,9 +467,9 @@ _OF_SCORES: Mapping[str, Callable[[pd.DataFrame], Made]] = MappingProxyType(
         "main": lambda frame: score_tables(frame, ["accuracy", "rmse"]),
         "f1": lambda frame: score_tables(frame, ["macro_f1", "mae"]),
         "per-predictor": _per_predictor,
-        "gains": lambda frame: [gain_table(frame, m) for m in _measured(frame)],
+        "gains": lambda frame: [gain_table(frame, m) for m in _metrics(frame)],
         "wins": lambda frame: [win_table(frame)],
-        "paper": lambda frame: [difference_table(frame, m) for m in _measured(frame)],
+        "paper": lambda frame: [difference_table(frame, m) for m in _metrics(frame)],
     }
 )
 _OF_RECORDS: Mapping[str, Callable[[Sequence[Record]], TextTable]] = MappingProxyType(
