@@ -17,13 +17,20 @@ import numpy as np
 from cells import Cell, Settings
 from records import Record
 
-from tabtap.api.run import Request, fresh_start, lineages_of, make_scene
+from tabtap.api.run import Request, fresh_start, lineages_of, make_context
 from tabtap.config import PRESETS, DiffusionConfig, Preset
 from tabtap.diffusion import Backbone, BackboneStack, load_stack
 
 # Its two public callers fit either the folds or the whole table, never both at once.
 from tabtap.diffusion.backbone import _fit
-from tabtap.domain import Baseline, Bound, Certificate, Lineages, Standing, Trial
+from tabtap.domain import (
+    Baseline,
+    Bound,
+    Certificate,
+    CommitRequest,
+    Lineages,
+    ScoresToBeat,
+)
 from tabtap.domain.judgement import table_sha256
 from tabtap.domain.rows import WHOLE
 from tabtap.evaluate.evaluators import PanelEvaluator
@@ -220,9 +227,9 @@ class WatchedCommitment:
     """Decides as the commitment it wraps, and keeps what was decided about what."""
 
     inner: Commitment
-    seen: list[tuple[Trial, Certificate]] = field(default_factory=list)
+    seen: list[tuple[CommitRequest, Certificate]] = field(default_factory=list)
 
-    def check(self, trial: Trial) -> tuple[Certificate, Standing]:
+    def check(self, trial: CommitRequest) -> tuple[Certificate, ScoresToBeat]:
         """Let the commitment decide, and remember."""
         certificate, standing = self.inner.check(trial)
         self.seen.append((trial, certificate))
@@ -234,7 +241,7 @@ class Run:
     """A finished run: its rows, its checks and what it took."""
 
     rows: Table
-    checks: tuple[tuple[Trial, Certificate], ...]
+    checks: tuple[tuple[CommitRequest, Certificate], ...]
     stop: str
     evaluator: str
     seconds: Mapping[str, float]
@@ -246,10 +253,10 @@ def run_loop(ground: Ground, preset: Preset, budget: int) -> Run:
     request, watch = ground.request(preset), Stopwatch()
     lineages = lineages_of(request)
     started = time.process_time()
-    scene = make_scene(request, lineages, ground.members(lineages), watch)
-    watched = WatchedCommitment(scene.stages.commitment)
-    scene = replace(scene, stages=replace(scene.stages, commitment=watched))
-    outcome = augment(scene, fresh_start(request), Limits(budget=budget))
+    context = make_context(request, lineages, ground.members(lineages), watch)
+    watched = WatchedCommitment(context.stages.commitment)
+    context = replace(context, stages=replace(context.stages, commitment=watched))
+    outcome = augment(context, fresh_start(request), Limits(budget=budget))
     spent = time.process_time() - started
     committed = outcome.progress.committed.rows
     return Run(
@@ -270,7 +277,7 @@ def check_records(run: Run, truth: Truth) -> list[Record]:
     ]
 
 
-def checked(trial: Trial, certificate: Certificate, truth: Truth) -> Record:
+def checked(trial: CommitRequest, certificate: Certificate, truth: Truth) -> Record:
     """Return what was estimated and decided about a pool, and what was true."""
     everything = concat([trial.committed, trial.pool])
     before, after = (
@@ -380,16 +387,16 @@ def _offered(
 ) -> Iterator[tuple[str, Record]]:
     request = ground.request(OFFERED_TO[protocol])
     lineages, real = lineages_of(request), ground.real
-    scene = make_scene(request, lineages, ground.members(lineages), Stopwatch())
-    standing, baseline = Standing(), _unasked(real)
+    context = make_context(request, lineages, ground.members(lineages), Stopwatch())
+    standing, baseline = ScoresToBeat(), _unasked(real)
     if not lineages.crossfit:
-        baseline = scene.stages.utility.baseline(real.empty())
+        baseline = context.stages.utility.baseline(real.empty())
     for name, pool in _pools(ground, lineages, protocol):
-        trial = Trial(0, lineages, real.empty(), pool, baseline, standing, 0)
-        certificate, after = scene.stages.commitment.check(trial)
+        trial = CommitRequest(0, lineages, real.empty(), pool, baseline, standing, 0)
+        certificate, after = context.stages.commitment.check(trial)
         # Whatever was decided, the next pool also comes first; what real rows alone
         # score is known now.
-        standing = Standing(after.real, after.real)
+        standing = ScoresToBeat(after.real, after.real)
         yield name, checked(trial, certificate, truth)
 
 

@@ -47,12 +47,12 @@ class Archive(NamedTuple):
     """Everything else, as plain dicts, lists, strings and numbers."""
 
 
-def named(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+def add_prefix(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
     """Return arrays under a prefix."""
     return {f"{prefix}.{name}": array for name, array in arrays.items()}
 
 
-def under(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+def strip_prefix(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
     """Return the arrays under a prefix, without it, in the order of their names."""
     start = f"{prefix}."
     return {

@@ -18,16 +18,16 @@ from tabtap.domain import (
     Baseline,
     Candidates,
     Certificate,
+    CommitRequest,
     Experience,
     Feedback,
     GateContext,
     LearnerState,
     Prediction,
     RefereeScores,
-    Standing,
+    ScoresToBeat,
     StepRecord,
     Template,
-    Trial,
     UtilityEstimate,
     WindowRecord,
 )
@@ -198,7 +198,7 @@ class Referee(Protocol):
 class Commitment(Protocol):
     """Decides whether a pool enters the training table."""
 
-    def check(self, trial: Trial) -> tuple[Certificate, Standing]:
+    def check(self, request: CommitRequest) -> tuple[Certificate, ScoresToBeat]:
         """Return the decision, and what the next pool is compared with."""
 
 

@@ -25,7 +25,7 @@ from calibration import (
 )
 
 from tabtap.config import CommitConfig
-from tabtap.domain import Baseline, Lineages, RefereeScores, Standing, Trial
+from tabtap.domain import Baseline, CommitRequest, Lineages, RefereeScores, ScoresToBeat
 from tabtap.loop import CrossfitCommitment
 
 
@@ -170,14 +170,14 @@ def test_a_replayed_decision_is_the_rules_own(birds, make_check, seed, first):
     lineages = Lineages(np.arange(n) % 2, crossfit=True)
     held = replace(rows, unseen_fold=lineages.fold)
     nothing = np.zeros(n)
-    trial = Trial(
+    trial = CommitRequest(
         0,
         lineages,
         rows.empty() if first else held,
         held,
         Baseline((), (), (), nothing, nothing),
-        Standing(RefereeScores(real), RefereeScores(before)),
-        n_failures=1,
+        ScoresToBeat(RefereeScores(real), RefereeScores(before)),
+        n_attempts_used=1,
     )
     rule = CrossfitCommitment(Scores(after), CommitConfig(confidence=0.8))
     certificate, _ = rule.check(trial)

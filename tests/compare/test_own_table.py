@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tabtap.compare.advice import advice, recommend
-from tabtap.compare.contest import Contest, summarise
+from tabtap.compare.contest import MethodComparison, summarise
 from tabtap.compare.store import Cell, Terms
 from tabtap.datasets import load_penguins
 from tabtap.table import read_frame
@@ -38,7 +38,7 @@ def birds():
 
 
 def test_every_row_is_tested_once_and_never_trained_on(birds):
-    contest = Contest.of(birds, 4)
+    contest = MethodComparison.of(birds, 4)
 
     asked = np.concatenate([contest.asked(repeat) for repeat in range(4)])
 
@@ -52,7 +52,7 @@ def test_every_row_is_tested_once_and_never_trained_on(birds):
 def test_groups_stay_on_one_side(birds):
     groups = np.arange(len(birds)) // 5
 
-    contest = Contest.of(birds, 3, groups=groups)
+    contest = MethodComparison.of(birds, 3, groups=groups)
 
     for repeat in range(3):
         inside = set(groups[contest.asked(repeat)])
@@ -64,7 +64,7 @@ def test_groups_stay_on_one_side(birds):
 
 def test_copies_of_a_row_are_tested_together_and_count_once(birds):
     rows = np.arange(30)
-    contest = Contest.of(birds.take(np.concatenate([rows, rows])), 3)
+    contest = MethodComparison.of(birds.take(np.concatenate([rows, rows])), 3)
 
     assert all(
         set(contest.asked(repeat) % 30).isdisjoint(contest.taught(repeat) % 30)
@@ -86,7 +86,7 @@ def test_groups_follow_their_rows_to_a_method_that_minds_them(birds, monkeypatch
 
     monkeypatch.setattr("tabtap.compare.contest.method_named", lambda *_: Spy())
     groups = np.arange(len(birds)) // 5
-    contest = Contest.of(birds, 3, groups=groups, predictors=["KNN"])
+    contest = MethodComparison.of(birds, 3, groups=groups, predictors=["KNN"])
 
     contest.record(Cell(dataset="own", n_real=84, split=2, method="TAP"))
 
@@ -99,7 +99,7 @@ def test_groups_of_a_test_file_come_after_those_of_the_table(birds):
     table, test = birds.take(np.arange(60)), birds.take(np.arange(60, len(birds)))
     groups = np.arange(len(birds)) // 2
 
-    contest = Contest.of(table, 2, test=test, groups=groups)
+    contest = MethodComparison.of(table, 2, test=test, groups=groups)
 
     assert contest.groups.tolist() == groups[:60].tolist()
     assert contest.asked_groups.tolist() == groups[60:].tolist()
@@ -117,7 +117,7 @@ def test_rows_of_a_group_count_once():
 
 
 def test_a_cell_is_worked_with_the_users_rows(birds):
-    contest = Contest.of(birds, 3, predictors=["LR", "KNN"])
+    contest = MethodComparison.of(birds, 3, predictors=["LR", "KNN"])
     cell = Cell(
         dataset="own", n_real=56, split=1, method="Copies", terms=Terms(budget=30)
     )
@@ -133,7 +133,7 @@ def test_a_cell_is_worked_with_the_users_rows(birds):
 
 def test_a_test_file_is_asked_in_every_repeat_and_counts_once(birds):
     train, test = birds.take(np.arange(0, 60)), birds.take(np.arange(60, len(birds)))
-    contest = Contest.of(train, 2, test=test, predictors=["KNN"])
+    contest = MethodComparison.of(train, 2, test=test, predictors=["KNN"])
     cells = [Cell(dataset="own", n_real=60, split=i, method="Real") for i in range(2)]
 
     comparison = summarise([contest.record(cell) for cell in cells], "classification")

@@ -9,7 +9,7 @@ from tabtap.diffusion.network import (
     Denoiser,
     FixedSchedule,
     LearnedSchedule,
-    Level,
+    NoiseLevel,
     WeightPlan,
     linear,
     linear_shapes,
@@ -45,7 +45,9 @@ def scene(request):
 def call(scene, sigma=1.0, **changes):
     denoiser, weights, rows = scene
     rows = rows | changes
-    level = Level(torch.full((1, 1, 1), sigma).log() / 4, torch.full((1, 1, 1), sigma))
+    level = NoiseLevel(
+        torch.full((1, 1, 1), sigma).log() / 4, torch.full((1, 1, 1), sigma)
+    )
     rest = rows["clean"], rows["kept"], rows["tokens"], rows["condition"]
     return denoiser(weights, rows["noisy"], level, rest)
 
@@ -123,7 +125,7 @@ def test_a_table_of_one_sort_of_column_is_enough(size, layout):
     )
     numbers = torch.zeros(1, 4, layout.n_numbers)
     tokens = torch.zeros(1, 4, len(layout.group_sizes), dtype=torch.long)
-    level = Level(torch.zeros(1, 1, 1), torch.ones(1, 1, 1))
+    level = NoiseLevel(torch.zeros(1, 1, 1), torch.ones(1, 1, 1))
     rest = numbers, numbers, tokens, torch.zeros(1, 4, dtype=torch.long)
 
     found, logits = denoiser(weights, numbers, level, rest)

@@ -27,9 +27,9 @@ from tabtap.table import read_frame
 class Failing:
     """A denoiser whose answers are NaN in the first calls."""
 
-    def __init__(self, denoiser, n_failures):
+    def __init__(self, denoiser, n_attempts_used):
         self._denoiser = denoiser
-        self.failures_left = n_failures
+        self.failures_left = n_attempts_used
 
     def __getattr__(self, name):
         return getattr(self._denoiser, name)
@@ -42,9 +42,9 @@ class Failing:
         return numbers, logits
 
 
-def train_failing(table, config, n_failures):
+def train_failing(table, config, n_attempts_used):
     encodings, layout = fit_encodings([table], config)
-    denoiser = Failing(Denoiser(layout, config), n_failures)
+    denoiser = Failing(Denoiser(layout, config), n_attempts_used)
     generator = torch.Generator().manual_seed(0)
     return train(denoiser, [encodings[0].cells(table)], config, generator)
 
@@ -54,7 +54,7 @@ def test_a_loss_that_is_not_a_number_starts_again_at_a_lower_rate(mixed, quick):
     with pytest.warns(
         TrainingRestartWarning, match=r"again with learning_rate=0\.0006"
     ):
-        weights, record = train_failing(mixed, quick, n_failures=1)
+        weights, record = train_failing(mixed, quick, n_attempts_used=1)
 
     assert record.n_restarts == 1
     assert torch.isfinite(weights).all()
@@ -63,7 +63,7 @@ def test_a_loss_that_is_not_a_number_starts_again_at_a_lower_rate(mixed, quick):
 @pytest.mark.filterwarnings("ignore::tabtap.errors.TrainingRestartWarning")
 def test_a_loss_that_is_never_a_number_ends_with_the_way_out(mixed, quick):
     with pytest.raises(TapError, match=r"infinite 5 times.*smaller learning_rate"):
-        train_failing(mixed, quick, n_failures=1000)
+        train_failing(mixed, quick, n_attempts_used=1000)
 
 
 @pytest.mark.filterwarnings("ignore::tabtap.errors.TrainingRestartWarning")
@@ -77,7 +77,7 @@ def test_an_absurd_learning_rate_is_answered_and_not_trained_through(mixed):
 def test_a_training_without_trouble_warns_of_nothing(mixed, quick):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _, record = train_failing(mixed, quick, n_failures=0)
+        _, record = train_failing(mixed, quick, n_attempts_used=0)
 
     assert record.n_restarts == 0
     assert record.n_steps == 20

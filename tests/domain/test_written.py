@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabtap.archive import under
+from tabtap.archive import strip_prefix
 from tabtap.domain import (
     Action,
     Bound,
@@ -195,4 +195,4 @@ def test_arrays_that_are_no_rows_are_refused(table, name, change):
 def test_arrays_under_a_prefix_lose_it_and_nothing_else_is_taken():
     arrays = {"b.y": np.ones(1), "b.x": np.zeros(1), "bb.x": np.ones(2), "b": None}
 
-    assert list(under("b", arrays)) == ["x", "y"]
+    assert list(strip_prefix("b", arrays)) == ["x", "y"]

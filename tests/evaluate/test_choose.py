@@ -5,12 +5,12 @@ from sklearn.linear_model import LogisticRegression
 
 from tabtap.errors import EvaluatorFallbackWarning, UserInputError
 from tabtap.evaluate import HoldoutEvaluator, choose_evaluator, in_context, weights
-from tabtap.evaluate.choose import Candidate, pick
+from tabtap.evaluate.choose import KnownEvaluator, pick
 
 
 def candidate(name, **known):
     known.setdefault("reason", "it is there")
-    return Candidate(name, lambda _: HoldoutEvaluator(), **known)
+    return KnownEvaluator(name, lambda _: HoldoutEvaluator(), **known)
 
 
 BEST = candidate("best", absent=lambda _: "its weights are not here.")

@@ -25,7 +25,7 @@ from tabtap.loop import (
     Limits,
     PaperCommitment,
     Progress,
-    Scene,
+    RunContext,
     Stages,
     augment,
 )
@@ -60,7 +60,7 @@ def gates(admits):
 class World:
     """A scene of stand-ins, and how to run it."""
 
-    scene: Scene
+    scene: RunContext
     start: Progress
 
     def run(self, budget=10_000, *, progress=None, observer=None, keep=None, **limits):
@@ -119,7 +119,7 @@ def make_world(build_table):
             sensor=CountingSensor(N_TARGETS),
             critic=BestCritic(),
         )
-        return World(Scene(real, lineages, stages, config, seed), start)
+        return World(RunContext(real, lineages, stages, config, seed), start)
 
     return make
 

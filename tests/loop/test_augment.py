@@ -405,7 +405,7 @@ def test_rows_of_a_lineage_that_nobody_judges_are_never_admitted(make_world):
 
 
 @pytest.mark.parametrize(
-    ("decisions", "n_failures", "in_a_row"),
+    ("decisions", "n_attempts_used", "in_a_row"),
     [
         ("", 0, 0),
         ("-", 1, 1),
@@ -419,7 +419,7 @@ def test_rows_of_a_lineage_that_nobody_judges_are_never_admitted(make_world):
     ],
 )
 def test_failures_are_counted_in_all_and_since_the_last_success(
-    make_world, decisions, n_failures, in_a_row
+    make_world, decisions, n_attempts_used, in_a_row
 ):
     certificates = tuple(
         SimpleNamespace(
@@ -431,5 +431,5 @@ def test_failures_are_counted_in_all_and_since_the_last_success(
     progress = replace(make_world(1.0).start, certificates=certificates)
 
     assert progress.window == len(decisions)
-    assert progress.n_failures == n_failures
+    assert progress.n_attempts_used == n_attempts_used
     assert progress.failures_in_a_row == in_a_row

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tabtap.config import CommitConfig
-from tabtap.domain import Lineages, RefereeScores, Standing, Trial
+from tabtap.domain import CommitRequest, Lineages, RefereeScores, ScoresToBeat
 from tabtap.domain.judgement import confidence_at, one_sided, table_sha256
 from tabtap.loop import CrossfitCommitment
 from tabtap.table.table import concat
@@ -36,11 +36,11 @@ def judge(build_table):
     def run(referee, n_checks, *, clusters=None, patience=99, **settings):
         config = CommitConfig(**{"confidence": 0.9, **settings})
         rule = CrossfitCommitment(referee, config, clusters)
-        committed, standing, certificates = real.empty(), Standing(), []
+        committed, standing, certificates = real.empty(), ScoresToBeat(), []
         in_a_row = 0
         for window in range(n_checks):
             failures = sum(not c.shown for c in certificates)
-            trial = Trial(
+            trial = CommitRequest(
                 window, lineages, committed, pool, None, standing, failures
             )  # fmt: skip
             certificate, standing = rule.check(trial)
@@ -249,7 +249,9 @@ def test_standing_scores_are_asked_for_again_if_they_are_not_known(build_table):
     referee = Script([np.full(N_REAL, value) for value in (0.1, 0.2, 0.3)])
     rule = CrossfitCommitment(referee, CommitConfig(confidence=0.9))
 
-    certificate, _ = rule.check(Trial(1, lineages, rows, rows, None, Standing(), 0))
+    certificate, _ = rule.check(
+        CommitRequest(1, lineages, rows, rows, None, ScoresToBeat(), 0)
+    )
 
     # Real rows only, the incumbent, and the pool beside it.
     assert referee.read == [0, N_REAL, 2 * N_REAL]

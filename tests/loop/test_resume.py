@@ -84,7 +84,7 @@ def kept(world, tmp_path):
 
     def keep(progress):
         files.append(tmp_path / f"after {progress.window}.progress")
-        save_progress(progress, files[-1], scene=world.scene, memory=memory)
+        save_progress(progress, files[-1], context=world.scene, memory=memory)
 
     outcome = world.run(35, keep=keep, clock=Frozen())
     decisions = {c.committed for c in outcome.progress.certificates}
@@ -98,7 +98,7 @@ def test_a_run_resumed_after_any_window_equals_the_uninterrupted_one(
     outcome, files, memory = kept
 
     for file in files:
-        progress = load_progress(file, scene=world.scene, memory=memory)
+        progress = load_progress(file, context=world.scene, memory=memory)
         resumed = world.run(35, progress=progress, clock=Frozen())
 
         assert resumed.stop is outcome.stop
@@ -113,11 +113,11 @@ def test_a_run_broken_off_within_a_window_equals_the_uninterrupted_one(
     file = tmp_path / "broken off"
 
     def keep(progress):
-        save_progress(progress, file, scene=world.scene, memory=memory)
+        save_progress(progress, file, context=world.scene, memory=memory)
 
     with pytest.raises(KeyboardInterrupt):
         world.run(35, observer=StopAfter(n_steps=15), keep=keep, clock=Frozen())
-    progress = load_progress(file, scene=world.scene, memory=memory)
+    progress = load_progress(file, context=world.scene, memory=memory)
     resumed = world.run(35, progress=progress, clock=Frozen())
 
     assert progress.window == 3
@@ -128,8 +128,8 @@ def test_a_run_that_has_not_begun_can_be_saved(world, tmp_path, everything):
     memory = CountingMemory(world.start)
     file = tmp_path / "start"
 
-    save_progress(world.start, file, scene=world.scene, memory=memory)
-    progress = load_progress(file, scene=world.scene, memory=memory)
+    save_progress(world.start, file, context=world.scene, memory=memory)
+    progress = load_progress(file, context=world.scene, memory=memory)
 
     assert everything(progress) == everything(world.start)
     assert progress.standing.real is None
@@ -140,9 +140,9 @@ def test_time_spent_is_carried_over(world, tmp_path):
     file = tmp_path / "late"
 
     spent = replace(world.start, seconds=12.25)
-    save_progress(spent, file, scene=world.scene, memory=memory)
+    save_progress(spent, file, context=world.scene, memory=memory)
 
-    assert load_progress(file, scene=world.scene, memory=memory).seconds == 12.25
+    assert load_progress(file, context=world.scene, memory=memory).seconds == 12.25
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_file_of_another_run_is_refused_with_what_differs(world, kept, change,
     _, files, memory = kept
 
     with pytest.raises(FileFormatError, match=f"another run, with {named}"):
-        load_progress(files[0], scene=change(world.scene), memory=memory)
+        load_progress(files[0], context=change(world.scene), memory=memory)
 
 
 def test_a_column_of_another_name_makes_another_table(world, kept):
@@ -179,20 +179,20 @@ def test_a_column_of_another_name_makes_another_table(world, kept):
     scene = replace(world.scene, real=replace(world.scene.real, schema=renamed))
 
     with pytest.raises(FileFormatError, match="other real rows"):
-        load_progress(files[0], scene=scene, memory=memory)
+        load_progress(files[0], context=scene, memory=memory)
 
 
 def test_what_else_must_be_the_same_is_said_by_its_name(world, tmp_path):
     memory = CountingMemory(world.start)
     file = tmp_path / "judged"
     save_progress(
-        world.start, file, scene=world.scene, memory=memory, others={"referee": "a"}
+        world.start, file, context=world.scene, memory=memory, others={"referee": "a"}
     )
 
-    load_progress(file, scene=world.scene, memory=memory, others={"referee": "a"})
+    load_progress(file, context=world.scene, memory=memory, others={"referee": "a"})
     for others in ({"referee": "b"}, None):
         with pytest.raises(FileFormatError, match="with other referee"):
-            load_progress(file, scene=world.scene, memory=memory, others=others)
+            load_progress(file, context=world.scene, memory=memory, others=others)
 
 
 def test_a_damaged_file_is_refused(world, kept):
@@ -201,7 +201,7 @@ def test_a_damaged_file_is_refused(world, kept):
     files[1].write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
 
     with pytest.raises(FileFormatError, match="damaged"):
-        load_progress(files[1], scene=world.scene, memory=memory)
+        load_progress(files[1], context=world.scene, memory=memory)
 
 
 def test_a_memory_that_cannot_be_read_is_refused_in_a_sentence(world, kept):
@@ -212,7 +212,7 @@ def test_a_memory_that_cannot_be_read_is_refused_in_a_sentence(world, kept):
             raise UserInputError(f"{len(saved.arrays)} weights are too few")
 
     with pytest.raises(FileFormatError, match=r"damaged: .*1 weights are too few"):
-        load_progress(files[0], scene=world.scene, memory=Forgetful(world.start))
+        load_progress(files[0], context=world.scene, memory=Forgetful(world.start))
 
 
 def test_a_save_that_fails_leaves_the_file_before_it(world, kept):
@@ -226,9 +226,9 @@ def test_a_save_that_fails_leaves_the_file_before_it(world, kept):
 
     with pytest.raises(TypeError):
         save_progress(
-            world.start, files[0], scene=world.scene, memory=Broken(world.start)
+            world.start, files[0], context=world.scene, memory=Broken(world.start)
         )
 
     assert files[0].read_bytes() == before
     assert len(list(files[0].parent.iterdir())) == len(files)
-    assert load_progress(files[0], scene=world.scene, memory=memory).window == 1
+    assert load_progress(files[0], context=world.scene, memory=memory).window == 1

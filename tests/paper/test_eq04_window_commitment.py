@@ -5,7 +5,7 @@ import pytest
 from stand_ins import ToldGains
 
 from tabtap.config import CommitConfig
-from tabtap.domain import Baseline, Standing, Trial
+from tabtap.domain import Baseline, CommitRequest, ScoresToBeat
 from tabtap.loop import PaperCommitment
 
 
@@ -27,7 +27,9 @@ def test_the_pool_is_committed_if_its_gain_exceeds_tau(
     rule = PaperCommitment(ToldGains([gain] * 5), CommitConfig(min_gain=least), "told")
     losses = tuple(np.ones(2) for _ in range(5))
     baseline = Baseline((), (), losses, np.zeros(30), np.zeros(30))
-    trial = Trial(0, lineages, real.empty(), make_rows(0), baseline, Standing(), 0)
+    trial = CommitRequest(
+        0, lineages, real.empty(), make_rows(0), baseline, ScoresToBeat(), 0
+    )
 
     certificate, _ = rule.check(trial)
 

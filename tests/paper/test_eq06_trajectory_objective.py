@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabtap.config import CommitConfig
-from tabtap.domain import Standing, Trial
+from tabtap.domain import CommitRequest, ScoresToBeat
 from tabtap.evaluate import EstimatorEvaluator
 from tabtap.evaluate.judging import FoldReferee
 from tabtap.evaluate.metric import metric_of
@@ -21,7 +21,9 @@ def test_a_certificate_states_the_gain_of_the_whole_run_over_real_rows_alone(
     rule = CrossfitCommitment(referee, CommitConfig())
     committed, pool = make_rows(0, 60), make_rows(1, 60)
 
-    last, _ = rule.check(Trial(1, lineages, committed, pool, None, Standing(), 0))
+    last, _ = rule.check(
+        CommitRequest(1, lineages, committed, pool, None, ScoresToBeat(), 0)
+    )
 
     gain = losses_by_hand() - losses_by_hand(committed, pool)
     assert last.over_real.gain == pytest.approx(np.mean(gain), rel=1e-3)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabtap.config import CommitConfig, UtilityConfig
-from tabtap.domain import Standing, Trial
+from tabtap.domain import CommitRequest, ScoresToBeat
 from tabtap.evaluate import EstimatorEvaluator
 from tabtap.evaluate.judging import FoldReferee, FoldUtility
 from tabtap.evaluate.metric import metric_of
@@ -20,12 +20,12 @@ def test_gains_of_committed_pools_add_up_and_refused_ones_do_not_count(
     referee = FoldReferee(real, lineages, evaluator, metric_of("loss"))
     # So little confidence that whatever seems to help is committed.
     rule = CrossfitCommitment(referee, CommitConfig(confidence=1e-9))
-    committed, standing = real.empty(), Standing()
+    committed, standing = real.empty(), ScoresToBeat()
     pools, certificates = [], []
 
     for window in range(8):
         pool = make_rows(window, 40)
-        trial = Trial(window, lineages, committed, pool, None, standing, 0)
+        trial = CommitRequest(window, lineages, committed, pool, None, standing, 0)
         certificate, standing = rule.check(trial)
         certificates.append(certificate)
         if certificate.committed:

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabtap.config import CommitConfig, UtilityConfig
-from tabtap.domain import Standing, Trial
+from tabtap.domain import CommitRequest, ScoresToBeat
 from tabtap.evaluate import EstimatorEvaluator
 from tabtap.evaluate.judging import FoldUtility
 from tabtap.loop import PaperCommitment
@@ -20,7 +20,9 @@ def test_a_certificate_states_the_loss_of_d_minus_the_loss_of_d_and_the_pool(
     committed, steps = make_rows(10), [make_rows(seed, 20) for seed in (3, 4)]
     baseline = utility.baseline(committed)
     rule = PaperCommitment(utility, CommitConfig(), "logistic regression: loss")
-    trial = Trial(0, lineages, committed, concat(steps), baseline, Standing(), 0)
+    trial = CommitRequest(
+        0, lineages, committed, concat(steps), baseline, ScoresToBeat(), 0
+    )
 
     certificate, _ = rule.check(trial)
 

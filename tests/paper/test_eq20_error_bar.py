@@ -8,7 +8,7 @@ import pytest
 from stand_ins import ToldGains
 
 from tabtap.config import AugmentConfig
-from tabtap.domain import Baseline, Standing, Trial
+from tabtap.domain import Baseline, CommitRequest, ScoresToBeat
 from tabtap.domain.judgement import two_sided_fold_margin
 from tabtap.loop import PaperCommitment
 
@@ -39,7 +39,9 @@ def checks(real, lineages, make_rows):
             rule = PaperCommitment(
                 ToldGains(gain + rng.normal(size=5)), settings, "noisy"
             )
-            trial = Trial(0, lineages, real.empty(), pool, baseline, Standing(), 0)
+            trial = CommitRequest(
+                0, lineages, real.empty(), pool, baseline, ScoresToBeat(), 0
+            )
             certificates.append(rule.check(trial)[0])
         return certificates
 

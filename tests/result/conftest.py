@@ -22,7 +22,7 @@ from tabtap.loop import (
     Limits,
     PaperCommitment,
     Progress,
-    Scene,
+    RunContext,
     Stages,
     augment,
 )
@@ -84,7 +84,7 @@ def make_result():
             critic=BestCritic(),
         )
         limits = Limits(budget=budget, time_budget=time_budget)
-        outcome = augment(Scene(real, lineages, stages, config, 0), start, limits)
+        outcome = augment(RunContext(real, lineages, stages, config, 0), start, limits)
         about = RunAbout(
             seed=0,
             budget=budget,

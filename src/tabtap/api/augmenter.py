@@ -33,7 +33,7 @@ from tabtap.api.choices import (
     with_notes,
 )
 from tabtap.api.own_parts import own_parts
-from tabtap.api.run import Narrator, Request, Terms, run
+from tabtap.api.run import Narrator, Request, RunOptions, run
 from tabtap.config import Preset, preset_named
 from tabtap.errors import RunInterrupted, UserInputError, bad_setting
 from tabtap.result import AugmentResult
@@ -226,7 +226,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         told = table_notes(real, kinds)
         request, more = with_notes(lambda: self._request(real, groups))
         narrator = Narrator(int(self.verbose))
-        terms = Terms(
+        terms = RunOptions(
             budget="auto" if self.budget == "auto" else int(self.budget),
             time_budget=self.time_budget,
             observer=observer,

@@ -47,7 +47,7 @@ from tabtap.loop import (
     Outcome,
     PaperCommitment,
     Progress,
-    Scene,
+    RunContext,
     Stages,
     Stop,
     augment,
@@ -119,9 +119,9 @@ def fit_stack(
     return fit_backbone(request.real, rng=rng, config=config, observer=observer).stack
 
 
-def make_scene(
+def make_context(
     request: Request, lineages: Lineages, stack: InpainterStack, watch: Stopwatch
-) -> Scene:
+) -> RunContext:
     """Return everything that a run needs and that does not change."""
     real, config = request.real, request.config
     utility = FoldUtility(real, lineages, request.evaluator.evaluator, config.utility)
@@ -147,7 +147,7 @@ def make_scene(
         utility=counted,
         commitment=commitment,
     )
-    return Scene(real, lineages, stages, config, request.seed)
+    return RunContext(real, lineages, stages, config, request.seed)
 
 
 def fresh_start(request: Request) -> Progress:
@@ -203,18 +203,18 @@ class Checkpoint:
             stack.save(path)
         return stack
 
-    def progress(self, scene: Scene) -> Progress:
+    def progress(self, context: RunContext) -> Progress:
         """Return where this run stands: at its beginning, or where it was left."""
         start = fresh_start(self.request)
         path = self._progress_path()
         if path is None or not path.exists():
             return start
-        return load_progress(path, scene=scene, memory=_Memory(start))
+        return load_progress(path, context=context, memory=_Memory(start))
 
-    def keep(self, scene: Scene, progress: Progress) -> None:
+    def keep(self, context: RunContext, progress: Progress) -> None:
         """Write down where the run stands."""
         if (path := self._progress_path()) is not None:
-            save_progress(progress, path, scene=scene, memory=_Memory(progress))
+            save_progress(progress, path, context=context, memory=_Memory(progress))
 
     def _progress_path(self) -> Path | None:
         request = self.request
@@ -431,7 +431,7 @@ AUTO_BUDGET = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class RunOptions:
     """How far a run may go, who watches, and where it is kept."""
 
     budget: int | Literal["auto"]
@@ -447,7 +447,7 @@ class Terms:
     """Whose row each real row is, in the user's words."""
 
 
-def run(request: Request, terms: Terms) -> AugmentResult:
+def run(request: Request, terms: RunOptions) -> AugmentResult:
     """Learn the table, run the loop, and say what came of it."""
     watch = Stopwatch()
     lineages = lineages_of(request)
@@ -465,8 +465,8 @@ def run(request: Request, terms: Terms) -> AugmentResult:
     kept = Checkpoint(terms.checkpoint, request, lineages, terms.budget)
     with watch.running("backbones"):
         stack = kept.stack(watchers)
-    scene = make_scene(request, lineages, stack, watch)
-    progress = kept.progress(scene)
+    context = make_context(request, lineages, stack, watch)
+    progress = kept.progress(context)
     # What learning the table took counts against the time budget as well.
     learning = watch.seconds["backbones"]
     progress = replace(progress, seconds=progress.seconds or learning)
@@ -474,12 +474,12 @@ def run(request: Request, terms: Terms) -> AugmentResult:
 
     def keep(progress: Progress) -> None:
         latest[:] = [progress]
-        kept.keep(scene, progress)
+        kept.keep(context, progress)
 
     limits = _limits(terms)
     try:
         watchers.on_plan(_plan(request, lineages, progress, limits))
-        outcome = augment(scene, progress, limits, observer=watchers, keep=keep)
+        outcome = augment(context, progress, limits, observer=watchers, keep=keep)
     except KeyboardInterrupt as interrupt:
         outcome = Outcome(latest[0], Stop.INTERRUPT)
         result = _result(request, terms, lineages, outcome, watch)
@@ -502,7 +502,7 @@ def _check_judges(request: Request, lineages: Lineages, watch: Stopwatch) -> Non
             check_own_judge(request.evaluator.evaluator, real, lineages, "evaluator")
 
 
-def _farewell(result: AugmentResult, terms: Terms) -> str:
+def _farewell(result: AugmentResult, terms: RunOptions) -> str:
     kept = "Nothing was committed yet."
     if n_rows := len(result.delivered):
         kept = f"The {n_rows} rows committed until then are in result_."
@@ -514,7 +514,7 @@ def _farewell(result: AugmentResult, terms: Terms) -> str:
     return f"The run was interrupted after {n_windows} windows. {kept} {again}"
 
 
-def _watchers(terms: Terms) -> Watchers:
+def _watchers(terms: RunOptions) -> Watchers:
     own = () if terms.observer is None else (terms.observer,)
     return Watchers((terms.narrator, *own))
 
@@ -531,7 +531,7 @@ def _plan(
     )
 
 
-def _limits(terms: Terms) -> Limits:
+def _limits(terms: RunOptions) -> Limits:
     return Limits(
         budget=AUTO_BUDGET if terms.budget == "auto" else int(terms.budget),
         time_budget=terms.time_budget,
@@ -541,7 +541,7 @@ def _limits(terms: Terms) -> Limits:
 
 def _result(
     request: Request,
-    terms: Terms,
+    terms: RunOptions,
     lineages: Lineages,
     outcome: Outcome,
     watch: Stopwatch,

@@ -21,7 +21,7 @@ from tabtap.cli.terminal import NO, YES, Screen
 from tabtap.errors import UserInputError
 
 if TYPE_CHECKING:
-    from tabtap.compare.contest import Comparison, Contest
+    from tabtap.compare.contest import Comparison, MethodComparison
     from tabtap.compare.store import Terms
 
 EPILOG = """Examples:
@@ -95,7 +95,7 @@ def compare(given: CompareOptions) -> int:
     return _tell(comparison, screen, given.report, as_json=given.as_json)
 
 
-def _lost(contest: Contest, reading: Reading) -> list[str]:
+def _lost(contest: MethodComparison, reading: Reading) -> list[str]:
     """Return a sentence for each column that is not learned as what it is."""
     from tabtap.table.suspects import lost_columns
 
@@ -103,7 +103,7 @@ def _lost(contest: Contest, reading: Reading) -> list[str]:
     return [str(lost) for lost in lost_columns(contest.table, named)]
 
 
-def _together(contest: Contest, reading: Reading) -> tuple[str, ...]:
+def _together(contest: MethodComparison, reading: Reading) -> tuple[str, ...]:
     """Say which rows count as one."""
     import numpy as np
 
@@ -134,11 +134,11 @@ def _methods(text: str) -> list[str]:
     return ["Real", *dict.fromkeys(name for name in named if name != "Real")]
 
 
-def _contest(given: CompareOptions) -> tuple[Contest, Reading]:
+def _contest(given: CompareOptions) -> tuple[MethodComparison, Reading]:
     import numpy as np
 
     from tabtap.api.choices import group_codes, read_groups
-    from tabtap.compare.contest import Contest
+    from tabtap.compare.contest import MethodComparison
 
     reading = read(given)
     need_target(reading)
@@ -148,7 +148,7 @@ def _contest(given: CompareOptions) -> tuple[Contest, Reading]:
     groups = None if labels is None else group_codes(labels)
     whole = both.table()
     rows = np.arange(len(whole))
-    made = Contest.of(
+    made = MethodComparison.of(
         whole.take(rows[:n_train]),
         given.repeats,
         test=None if given.test is None else whole.take(rows[n_train:]),
@@ -176,7 +176,7 @@ def _both(reading: Reading, test: str) -> Reading:
 
 
 def _compete(
-    contest: Contest,
+    contest: MethodComparison,
     methods: Sequence[str],
     terms: Terms,
     screen: Screen,

@@ -27,7 +27,7 @@ from tabtap.table.table import Table, concat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contest:
+class MethodComparison:
     """Rows to train on and rows to test on, for each repeat."""
 
     table: Table
@@ -56,7 +56,7 @@ class Contest:
         groups: IntArray | None = None,
         seed: int = 0,
         predictors: Sequence[str] = (),
-    ) -> Contest:
+    ) -> MethodComparison:
         """Prepare the repeats: folds of the table, or one test file for all.
 
         Groups are those of the table's rows and, after them, of the test rows.
@@ -209,9 +209,9 @@ def summarise(
 ) -> Comparison:
     """Put the records of all cells of a contest together.
 
-    The records come from ``Contest.record``; real rows alone (``Real``) must be among
-    them.  ``groups`` says whom each row that may be asked belongs to; rows of one group
-    count as one.
+    The records come from ``MethodComparison.record``; real rows alone (``Real``) must
+    be among them.  ``groups`` says whom each row that may be asked belongs to; rows of
+    one group count as one.
     """
     real = {r["cell"]["split"]: r for r in records if r["cell"]["method"] == "Real"}
     by_method: dict[str, list[Record]] = {}
@@ -299,7 +299,7 @@ def _number_rows(rows: Table) -> Table:
 
 
 def run_contest(
-    contest: Contest,
+    contest: MethodComparison,
     methods: Sequence[str],
     terms: Terms | None = None,
     *,

@@ -17,10 +17,10 @@ from torch import Tensor
 from tabtap.archive import (
     Archive,
     Arrays,
-    named,
+    add_prefix,
     read_archive,
     reading,
-    under,
+    strip_prefix,
     write_archive,
 )
 from tabtap.config import DiffusionConfig
@@ -65,7 +65,7 @@ def save_stack(stack: BackboneStack, path: str | Path) -> None:
     groups = []
     for member, encoding in enumerate(stack.encodings):
         groups.append([_group_to_json(group) for group in encoding.groups])
-        arrays |= named(f"member{member}", _encoding_arrays(encoding))
+        arrays |= add_prefix(f"member{member}", _encoding_arrays(encoding))
     about = {
         "config": to_json(stack.config),
         "layout": to_json(stack.layout),
@@ -98,7 +98,7 @@ def _stack(archive: Archive, device: torch.device) -> SavedStack:
     config = from_json(DiffusionConfig, about["config"])
     layout = from_json(Layout, about["layout"])
     encodings = tuple(
-        _encoding(schema, under(f"member{member}", archive.arrays), groups)
+        _encoding(schema, strip_prefix(f"member{member}", archive.arrays), groups)
         for member, groups in enumerate(about["groups"])
     )
     weights = torch.tensor(archive.arrays["weights"], device=device)
@@ -114,20 +114,20 @@ def _stack(archive: Archive, device: torch.device) -> SavedStack:
 
 def _encoding_arrays(encoding: Encoding) -> dict[str, NDArray[Any]]:
     arrays = arrays_of(encoding)
-    arrays |= named("scaling", arrays_of(encoding.scaling))
-    arrays |= named("scale", arrays_of(encoding.scaling.scale))
+    arrays |= add_prefix("scaling", arrays_of(encoding.scaling))
+    arrays |= add_prefix("scale", arrays_of(encoding.scaling.scale))
     for place, group in enumerate(encoding.groups):
-        arrays |= named(f"group{place}", _group_arrays(group))
+        arrays |= add_prefix(f"group{place}", _group_arrays(group))
     return arrays
 
 
 def _encoding(
     schema: Schema, arrays: Arrays, groups: list[Mapping[str, Any]]
 ) -> Encoding:
-    scale = from_json(NumberScale, under("scale", arrays))
-    scaling = from_json(Scaling, {"scale": scale, **under("scaling", arrays)})
+    scale = from_json(NumberScale, strip_prefix("scale", arrays))
+    scaling = from_json(Scaling, {"scale": scale, **strip_prefix("scaling", arrays)})
     restored = tuple(
-        _group(saved, under(f"group{place}", arrays))
+        _group(saved, strip_prefix(f"group{place}", arrays))
         for place, saved in enumerate(groups)
     )
     ranges = {name: array for name, array in arrays.items() if "." not in name}

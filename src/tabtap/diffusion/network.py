@@ -115,7 +115,7 @@ class Denoiser:
         self,
         weights: Mapping[str, Tensor],
         noisy: Tensor,
-        level: Level,
+        level: NoiseLevel,
         rest: tuple[Tensor, Tensor, Tensor, Tensor],
     ) -> tuple[Tensor, Tensor]:
         """Estimate the clean numbers, and logits of the tokens, of noisy rows.
@@ -367,7 +367,7 @@ _MAX_EVENTS = 32
 """Most events of either kind in one way back."""
 
 
-class Level(NamedTuple):
+class NoiseLevel(NamedTuple):
     """The noise of some rows."""
 
     noise_level: Tensor
@@ -380,7 +380,7 @@ class Level(NamedTuple):
 class TrainingNoise(NamedTuple):
     """The noise of one training batch."""
 
-    level: Level
+    level: NoiseLevel
 
     masking: Tensor
     """Probability that each token is masked."""
@@ -399,7 +399,7 @@ class Schedule(Protocol):
     ) -> TrainingNoise:
         """Draw the noise of a training batch."""
 
-    def reverse_levels(self, weights: Mapping[str, Tensor]) -> list[Level]:
+    def reverse_levels(self, weights: Mapping[str, Tensor]) -> list[NoiseLevel]:
         """Return the levels of the reverse process, from most noise to none."""
 
     def events(self) -> list[int]:
@@ -433,7 +433,7 @@ class FixedSchedule:
         # Every masked cell counts alike: the loss of an order drawn at random.
         return TrainingNoise(_level(sigma), masking, torch.ones_like(masking))
 
-    def reverse_levels(self, weights: Mapping[str, Tensor]) -> list[Level]:
+    def reverse_levels(self, weights: Mapping[str, Tensor]) -> list[NoiseLevel]:
         """Return EDM's grid of sigmas, then 0."""
         like = next(iter(weights.values()))
         config, n_steps = self._config, self._config.n_sample_steps
@@ -443,7 +443,7 @@ class FixedSchedule:
         grid = (top + fraction * (bottom - top)) ** _GRID_POWER
         levels = [_level(sigma.reshape(1, 1, 1)) for sigma in grid]
         last = levels[-1]
-        return [*levels, Level(last.noise_level, torch.zeros_like(last.sigma))]
+        return [*levels, NoiseLevel(last.noise_level, torch.zeros_like(last.sigma))]
 
     def events(self) -> list[int]:
         """Settle the states of numbers in the first steps, categories in the last.
@@ -501,19 +501,22 @@ class LearnedSchedule:
         time = torch.rand(shape, generator=generator, device=generator.device)
         time = time.clamp(min=_LEAST_TIME)
         masking = time**rate
-        level = Level(time, self._sigma(weights, time))
+        level = NoiseLevel(time, self._sigma(weights, time))
         return TrainingNoise(level, masking.detach(), rate / time)
 
-    def reverse_levels(self, weights: Mapping[str, Tensor]) -> list[Level]:
+    def reverse_levels(self, weights: Mapping[str, Tensor]) -> list[NoiseLevel]:
         """Return even steps of time from 1 to 0, without noise at the end."""
         times = torch.linspace(1, 0, self._config.n_sample_steps + 1)
         like = next(iter(weights.values()))
         levels = [
-            Level(time, self._sigma(weights, time))
+            NoiseLevel(time, self._sigma(weights, time))
             for time in times.to(like.device).reshape(-1, 1, 1, 1)
         ]
         last = levels[-1]
-        return [*levels[:-1], Level(last.noise_level, torch.zeros_like(last.sigma))]
+        return [
+            *levels[:-1],
+            NoiseLevel(last.noise_level, torch.zeros_like(last.sigma)),
+        ]
 
     def events(self) -> list[int]:
         """Uncover tokens once in every step."""
@@ -547,8 +550,8 @@ def make_schedule(layout: Layout, config: DiffusionConfig) -> Schedule:
     return FixedSchedule(layout, config)
 
 
-def _level(sigma: Tensor) -> Level:
-    return Level(torch.log(sigma) / 4, sigma)
+def _level(sigma: Tensor) -> NoiseLevel:
+    return NoiseLevel(torch.log(sigma) / 4, sigma)
 
 
 def _in_turn(free: Tensor, chance: Tensor, n_events: int) -> Tensor:

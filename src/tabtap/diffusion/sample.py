@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tabtap.config import DiffusionConfig
 from tabtap.diffusion.encoding import Encoding, Layout, numbers_of
-from tabtap.diffusion.network import Denoiser, Level
+from tabtap.diffusion.network import Denoiser, NoiseLevel
 from tabtap.diffusion.scaling import fold_into
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import Table, concat
@@ -100,7 +100,9 @@ class Sampler:
         keep = ~job.free_numbers
         return torch.where(keep, job.numbers, state.numbers), state.tokens
 
-    def _denoise(self, job: Job, state: _State, level: Level) -> tuple[Tensor, Tensor]:
+    def _denoise(
+        self, job: Job, state: _State, level: NoiseLevel
+    ) -> tuple[Tensor, Tensor]:
         kept = (~job.free_numbers).float()
         if self._overwrite:
             kept = torch.zeros_like(kept)
@@ -113,7 +115,7 @@ class Sampler:
             noisy = job.numbers + self._levels[step].sigma * job.overwriting[step]
             state.numbers = torch.where(job.free_numbers, state.numbers, noisy)
 
-    def _add_churn(self, job: Job, state: _State, step: int) -> Level:
+    def _add_churn(self, job: Job, state: _State, step: int) -> NoiseLevel:
         level = self._levels[step]
         if self._churn == 0 or step == 0:
             return level
@@ -125,14 +127,18 @@ class Sampler:
         state.numbers = state.numbers + added * job.fresh[step]
         return self._level_between(raised, level, step)
 
-    def _level_between(self, raised: Tensor, level: Level, step: int) -> Level:
+    def _level_between(
+        self, raised: Tensor, level: NoiseLevel, step: int
+    ) -> NoiseLevel:
         """Return the level of a noise between those of two steps."""
         above = self._levels[step - 1]
         share = (raised.log() - level.sigma.log()) / (
             above.sigma.log() - level.sigma.log()
         )
         gap = above.noise_level - level.noise_level
-        return Level(level.noise_level + share.mean(-1, keepdim=True) * gap, raised)
+        return NoiseLevel(
+            level.noise_level + share.mean(-1, keepdim=True) * gap, raised
+        )
 
     def _uncover(self, job: Job, state: _State, logits: Tensor, chosen: Tensor) -> None:
         if not chosen.any():
@@ -146,7 +152,12 @@ class Sampler:
         state.tokens = torch.where(chosen, kept, state.tokens)
 
     def _step(
-        self, job: Job, state: _State, now: Level, after: Level, estimate: Tensor
+        self,
+        job: Job,
+        state: _State,
+        now: NoiseLevel,
+        after: NoiseLevel,
+        estimate: Tensor,
     ) -> None:
         slope = (state.numbers - estimate) / now.sigma
         moved = state.numbers + (after.sigma - now.sigma) * slope

@@ -4,9 +4,9 @@ from tabtap.domain.judgement import (
     Baseline,
     Bound,
     Certificate,
+    CommitRequest,
     RefereeScores,
-    Standing,
-    Trial,
+    ScoresToBeat,
     UtilityEstimate,
 )
 from tabtap.domain.prediction import (
@@ -33,6 +33,8 @@ from tabtap.domain.steps import (
     WindowRecord,
 )
 
+Standing, Trial = ScoresToBeat, CommitRequest  # their old names, kept until 0.3
+
 __all__ = [
     "MIN_PROBABILITY",
     "TEMPLATES",
@@ -44,6 +46,7 @@ __all__ = [
     "Candidates",
     "Certificate",
     "ClassPrediction",
+    "CommitRequest",
     "Experience",
     "Feedback",
     "GateContext",
@@ -52,6 +55,7 @@ __all__ = [
     "Lineages",
     "Prediction",
     "RefereeScores",
+    "ScoresToBeat",
     "Standing",
     "StepRecord",
     "TargetUnit",

@@ -68,7 +68,7 @@ class RefereeScores:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class ScoresToBeat:
     """What pools are compared with: scores before the run and of the incumbent."""
 
     real: RefereeScores | None = None
@@ -94,7 +94,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trial:
+class CommitRequest:
     """A pool that asks to be committed."""
 
     window: int
@@ -107,9 +107,9 @@ class Trial:
     """Synthetic rows of all lineages that ask to be let in."""
 
     baseline: Baseline
-    standing: Standing
+    standing: ScoresToBeat
 
-    n_failures: int
+    n_attempts_used: int
     """Attempts of this run that are used up; see ``loop.augment``."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabtap.archive import Arrays, named, under
+from tabtap.archive import Arrays, add_prefix, strip_prefix
 from tabtap.domain.judgement import Certificate
 from tabtap.domain.rows import Candidates
 from tabtap.domain.steps import Action, LearnerState, StepRecord
@@ -103,13 +103,13 @@ def table_from_arrays(schema: Schema, arrays: Arrays) -> Table:
 def candidates_to_arrays(rows: Candidates) -> dict[str, NDArray[Any]]:
     """Return the exact arrays of candidates."""
     own = {"regenerate": rows.regenerate, "step": rows.step}
-    return table_to_arrays(rows.rows) | own | named("score", rows.scores)
+    return table_to_arrays(rows.rows) | own | add_prefix("score", rows.scores)
 
 
 def candidates_from_arrays(schema: Schema, arrays: Arrays) -> Candidates:
     """Return candidates, or raise ValueError if the arrays cannot be some."""
     table = table_from_arrays(schema, arrays)
-    scores = under("score", arrays)
+    scores = strip_prefix("score", arrays)
     found = Candidates(table, arrays["regenerate"], arrays["step"], scores)
     if found.regenerate.shape != table.missing.shape:
         raise ValueError(f"marks of shape {found.regenerate.shape} for {table!r}")

@@ -97,7 +97,7 @@ def choose_evaluator(
 
 
 def pick(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[KnownEvaluator],
     *,
     task: Task,
     license_policy: LicensePolicy,
@@ -138,8 +138,8 @@ def _announce(why: str, passed_over: list[str]) -> None:
 
 
 def _find_by_name(
-    candidates: Sequence[Candidate], name: object, task: Task, role: str
-) -> Candidate:
+    candidates: Sequence[KnownEvaluator], name: object, task: Task, role: str
+) -> KnownEvaluator:
     known = {candidate.name: candidate for candidate in candidates}
     if not isinstance(name, str) or name not in known:
         raise bad_setting(
@@ -172,7 +172,7 @@ BOTH: tuple[Task, ...] = ("classification", "regression")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class KnownEvaluator:
     """One evaluator that can be asked for by name."""
 
     name: str
@@ -236,8 +236,8 @@ def _tabicl_absent(task: Task) -> str | None:
     return TabICL().missing_part(task)
 
 
-def _closed_tabpfn(version: Version) -> Candidate:
-    return Candidate(
+def _closed_tabpfn(version: Version) -> KnownEvaluator:
+    return KnownEvaluator(
         f"tabpfn-{version}",
         partial(_tabpfn, version),
         "an in-context model whose weights are not free for every use",
@@ -248,16 +248,16 @@ def _closed_tabpfn(version: Version) -> Candidate:
     )
 
 
-CANDIDATES: tuple[Candidate, ...] = (
+CANDIDATES: tuple[KnownEvaluator, ...] = (
     _closed_tabpfn("v3.5"),
-    Candidate(
+    KnownEvaluator(
         "tabpfn-v1",
         _tabpfn_v1,
         "an in-context model that is strong on few rows and fits nothing",
         tasks=("classification",),
         absent=_tabpfn_v1_absent,
     ),
-    Candidate(
+    KnownEvaluator(
         "tabpfn-v2",
         partial(_tabpfn, "v2"),
         "an in-context model that is strong on few rows (Built with PriorLabs-TabPFN)",
@@ -265,24 +265,24 @@ CANDIDATES: tuple[Candidate, ...] = (
         # For labels v1 answers all folds at once, at a fraction of the cost.
         automatic=("regression",),
     ),
-    Candidate(
+    KnownEvaluator(
         "ensemble",
         lambda n_jobs: EnsembleEvaluator(n_jobs),
         "a forest, a linear model and a network, which need no weights",
     ),
-    Candidate(
+    KnownEvaluator(
         "panel",
         lambda n_jobs: PanelEvaluator(n_jobs),
         "learners that people train",
         automatic=(),
     ),
-    Candidate(
+    KnownEvaluator(
         "holdout",
         lambda n_jobs: HoldoutEvaluator(n_jobs),
         "a linear model",
         automatic=(),
     ),
-    Candidate(
+    KnownEvaluator(
         "tabicl",
         _tabicl,
         "an in-context model",

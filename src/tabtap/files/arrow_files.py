@@ -16,7 +16,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from tabtap.errors import UserInputError
-from tabtap.files.formats import Format, Order
+from tabtap.files.formats import Format, WriteRequest
 
 FORMATS: tuple[Format, ...] = ("parquet", "feather")
 
@@ -88,14 +88,14 @@ def index_columns(table: Any) -> list[str]:  # noqa: ANN401
     return [label for label in labels if isinstance(label, str)]
 
 
-def arrow_content(order: Order, form: Format) -> bytes:
+def arrow_content(request: WriteRequest, form: Format) -> bytes:
     """Return the content of a Parquet or Arrow file."""
-    table = _arrow_table(order)
+    table = _arrow_table(request)
     sink = pyarrow.BufferOutputStream()
     if form == "parquet":
-        pyarrow.parquet.write_table(table, sink, compression=_codec(order))
+        pyarrow.parquet.write_table(table, sink, compression=_codec(request))
     else:
-        _write_arrow(table, sink, order)
+        _write_arrow(table, sink, request)
     return bytes(sink.getvalue().to_pybytes())
 
 
@@ -112,21 +112,21 @@ def _exact(stored: Any, series: pd.Series) -> pd.Series:  # noqa: ANN401
     return series
 
 
-def _arrow_table(order: Order) -> Any:  # noqa: ANN401
-    like = order.like
-    if like is None or like.format not in FORMATS or order.places is None:
-        return pyarrow.Table.from_pandas(order.marked, preserve_index=False)
+def _arrow_table(request: WriteRequest) -> Any:  # noqa: ANN401
+    like = request.like
+    if like is None or like.format not in FORMATS or request.places is None:
+        return pyarrow.Table.from_pandas(request.marked, preserve_index=False)
     old = open_arrow(like.content, "the input", like.format).unify_dictionaries()
-    if not order.keeps_all:
-        old = old.take(pyarrow.array(order.places, "int64"))
-    added = order.frame.iloc[order.n_real :].reset_index(drop=True)
+    if not request.keeps_all:
+        old = old.take(pyarrow.array(request.places, "int64"))
+    added = request.frame.iloc[request.n_real :].reset_index(drop=True)
     table = old
     if len(added):
         new = _cast(added, old)
         table = pyarrow.concat_tables([old.cast(new.schema), new]).unify_dictionaries()
-    if order.mark is not None:
-        flags = [0] * order.n_real + [1] * len(added)
-        table = table.append_column(order.mark, pyarrow.array(flags, "int8"))
+    if request.mark is not None:
+        flags = [0] * request.n_real + [1] * len(added)
+        table = table.append_column(request.mark, pyarrow.array(flags, "int8"))
     return _with_range(table)
 
 
@@ -179,9 +179,9 @@ def _with_range(table: Any) -> Any:  # noqa: ANN401
     return table.replace_schema_metadata(metadata)
 
 
-def _codec(order: Order) -> str:
+def _codec(request: WriteRequest) -> str:
     """Return how columns of a Parquet file are compressed: as those of the input."""
-    like = order.like
+    like = request.like
     if like is None or like.format != "parquet":
         return "snappy"
     about = pyarrow.parquet.read_metadata(pyarrow.BufferReader(like.content))
@@ -189,8 +189,8 @@ def _codec(order: Order) -> str:
     return "none" if name == "uncompressed" else name
 
 
-def _write_arrow(table: Any, sink: Any, order: Order) -> None:  # noqa: ANN401
-    like = order.like
+def _write_arrow(table: Any, sink: Any, request: WriteRequest) -> None:  # noqa: ANN401
+    like = request.like
     signs = (_FILE_SIGN, _OLD_SIGN)
     if like and like.format == "feather" and not like.content.startswith(signs):
         with pyarrow.ipc.new_stream(sink, table.schema) as writer:

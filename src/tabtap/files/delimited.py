@@ -21,7 +21,7 @@ from tabtap.files.cells import (
     read_column,
     settle_decimals,
 )
-from tabtap.files.formats import ColumnStyle, Dialect, FileTable, Format, Order
+from tabtap.files.formats import ColumnStyle, Dialect, FileTable, Format, WriteRequest
 from tabtap.files.opening import DecodedText, decode_text, encode_text
 from tabtap.wording import counted
 
@@ -476,20 +476,20 @@ def _other_separator(
 # ---- Delimited text written: the real lines as they were, new rows in the same style.
 
 
-def text_content(order: Order, form: Format) -> bytes:
+def text_content(request: WriteRequest, form: Format) -> bytes:
     """Return the content of a delimited text file."""
-    like = order.like
+    like = request.like
     if like is None or like.dialect is None:
         dialect = Dialect(separator="\t" if form == "tsv" else ",")
-        text = _write_anew(order, dialect, ())
+        text = _write_anew(request, dialect, ())
         return encode_text(text, "utf-8", byte_order_mark=False)
     dialect = out_dialect(like.dialect, like.format, form)
-    if order.places is None:
-        text = _write_anew(order, dialect, like.styles)
+    if request.places is None:
+        text = _write_anew(request, dialect, like.styles)
     elif dialect.separator == like.dialect.separator:
-        text = _append(order, like, dialect)
+        text = _append(request, like, dialect)
     else:
-        text = _convert(order, like, dialect)
+        text = _convert(request, like, dialect)
     return encode_text(text, dialect.encoding, byte_order_mark=dialect.byte_order_mark)
 
 
@@ -503,13 +503,13 @@ def out_dialect(dialect: Dialect, came_as: Format, form: Format) -> Dialect:
     return replace(dialect, separator=";" if dialect.decimal == "," else ",")
 
 
-def _append(order: Order, like: FileTable, dialect: Dialect) -> str:
+def _append(request: WriteRequest, like: FileTable, dialect: Dialect) -> str:
     """Return the lines of the input, marked if wanted, and the new rows after them."""
-    cut = _keep(open_records(like.content, dialect), order, dialect)
+    cut = _keep(open_records(like.content, dialect), request, dialect)
     lines = list(cut.lines)
-    if order.mark is not None:
-        _mark_lines(lines, cut, order.mark, dialect)
-    rows = _new_rows(order, like.styles, dialect)
+    if request.mark is not None:
+        _mark_lines(lines, cut, request.mark, dialect)
+    rows = _new_rows(request, like.styles, dialect)
     end = cut.records[-1].end_line
     if rows:
         lines[end - 1] = _finish(lines[end - 1], dialect)
@@ -520,14 +520,14 @@ def _append(order: Order, like: FileTable, dialect: Dialect) -> str:
     return "".join((*lines[:end], *rows, *lines[end:]))
 
 
-def _keep(cut: Records, order: Order, dialect: Dialect) -> Records:
+def _keep(cut: Records, request: WriteRequest, dialect: Dialect) -> Records:
     """Return the records that are still real rows, with their lines alone."""
-    if order.keeps_all or order.places is None:
+    if request.keeps_all or request.places is None:
         return cut
     header, *rows = cut.records
     lines = cut.lines[: header.end_line]
     records = [header]
-    for row in (rows[place] for place in order.places):
+    for row in (rows[place] for place in request.places):
         lines[-1] = _finish(lines[-1], dialect)  # the last line of a file may have none
         first = len(lines)
         lines += cut.lines[row.first_line : row.end_line]
@@ -550,35 +550,39 @@ def _finish(line: str, dialect: Dialect) -> str:
     return line if line.endswith(("\r", "\n")) else line + dialect.newline
 
 
-def _convert(order: Order, like: FileTable, dialect: Dialect) -> str:
+def _convert(request: WriteRequest, like: FileTable, dialect: Dialect) -> str:
     """Return the cells of the input as they are, with another separator."""
-    cut = _keep(open_records(like.content, like.dialect or dialect), order, dialect)
+    cut = _keep(open_records(like.content, like.dialect or dialect), request, dialect)
     lines = []
     for i, record in enumerate(cut.records):
         cells = list(record.cells)
-        if order.mark is not None:
-            cells.append("0" if i else order.mark)
+        if request.mark is not None:
+            cells.append("0" if i else request.mark)
         lines.append(join_cells(cells, dialect))
-    lines += _new_rows(order, like.styles, dialect)
+    lines += _new_rows(request, like.styles, dialect)
     return "".join(line + dialect.newline for line in lines)
 
 
-def _write_anew(order: Order, dialect: Dialect, styles: Sequence[ColumnStyle]) -> str:
+def _write_anew(
+    request: WriteRequest, dialect: Dialect, styles: Sequence[ColumnStyle]
+) -> str:
     """Return a file of rows that no input file has."""
-    names = [str(name) for name in order.frame.columns]
+    names = [str(name) for name in request.frame.columns]
     known = {style.name: style for style in styles}
     used = [known.get(name, ColumnStyle(name=name)) for name in names]
-    header = [*names, *([] if order.mark is None else [order.mark])]
-    real = _rows(order.frame.iloc[: order.n_real], used, dialect, order.mark and "0")
-    lines = [join_cells(header, dialect), *real, *_new_rows(order, used, dialect)]
+    header = [*names, *([] if request.mark is None else [request.mark])]
+    real = _rows(
+        request.frame.iloc[: request.n_real], used, dialect, request.mark and "0"
+    )
+    lines = [join_cells(header, dialect), *real, *_new_rows(request, used, dialect)]
     return "".join(line + dialect.newline for line in lines)
 
 
 def _new_rows(
-    order: Order, styles: Sequence[ColumnStyle], dialect: Dialect
+    request: WriteRequest, styles: Sequence[ColumnStyle], dialect: Dialect
 ) -> list[str]:
-    added = order.frame.iloc[order.n_real :]
-    return _rows(added, styles, dialect, order.mark and "1")
+    added = request.frame.iloc[request.n_real :]
+    return _rows(added, styles, dialect, request.mark and "1")
 
 
 def _rows(

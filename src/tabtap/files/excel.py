@@ -17,7 +17,7 @@ import pandas as pd
 
 from tabtap.errors import UserInputError
 from tabtap.files.cells import column_of_values
-from tabtap.files.formats import Order
+from tabtap.files.formats import WriteRequest
 
 _MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
 _SHEET = "Sheet1"
@@ -64,10 +64,10 @@ def read_excel(content: bytes, name: str, sheet: str | int | None) -> SheetTable
     return SheetTable(frame, chosen, (*notes, *more))
 
 
-def excel_content(order: Order) -> bytes:
+def excel_content(request: WriteRequest) -> bytes:
     """Return a workbook with one sheet of values."""
     openpyxl = load_openpyxl()
-    frame = order.marked
+    frame = request.marked
     if len(frame) >= _MAX_ROWS or frame.shape[1] > _MAX_COLUMNS:
         raise UserInputError(
             f"{len(frame)} rows x {frame.shape[1]} columns are more than an Excel "
@@ -75,7 +75,7 @@ def excel_content(order: Order) -> bytes:
         )
     book = openpyxl.Workbook()
     sheet = book.active
-    sheet.title = (order.like.sheet if order.like is not None else None) or _SHEET
+    sheet.title = (request.like.sheet if request.like is not None else None) or _SHEET
     header = [str(name) for name in frame.columns]
     columns = [_cells(frame.iloc[:, i]) for i in range(frame.shape[1])]
     try:

@@ -221,7 +221,7 @@ def _unknown(path: PurePath, suffix: str) -> UserInputError:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Order:
+class WriteRequest:
     """One table to be written."""
 
     frame: Any

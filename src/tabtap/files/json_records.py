@@ -12,7 +12,7 @@ import pandas as pd
 
 from tabtap.errors import UserInputError
 from tabtap.files.cells import ValueColumn, column_of_values, format_times, plain_style
-from tabtap.files.formats import ColumnStyle, FileTable, Format, Order
+from tabtap.files.formats import ColumnStyle, FileTable, Format, WriteRequest
 from tabtap.files.opening import decode_text, encode_text
 
 _N_SHOWN = 5
@@ -179,16 +179,16 @@ def _not_records(name: str, problems: Sequence[str]) -> UserInputError:
 # ---- JSON records written: the real ones as they were, new ones after them.
 
 
-def json_content(order: Order, form: Format) -> bytes:
+def json_content(request: WriteRequest, form: Format) -> bytes:
     """Return JSON lines, or one JSON list of records."""
-    like = order.like
-    if like is not None and like.format == form and order.keeps_all:
-        return _continue(order, like, form)
+    like = request.like
+    if like is not None and like.format == form and request.keeps_all:
+        return _continue(request, like, form)
     styles = () if like is None else like.styles
-    n_real = order.n_real
+    n_real = request.n_real
     records = [
-        *_records(order.frame.iloc[:n_real], styles, order.mark, 0),
-        *_records(order.frame.iloc[n_real:], styles, order.mark, 1),
+        *_records(request.frame.iloc[:n_real], styles, request.mark, 0),
+        *_records(request.frame.iloc[n_real:], styles, request.mark, 1),
     ]
     lines = [json.dumps(record, ensure_ascii=False) for record in records]
     if form == "jsonl":
@@ -196,7 +196,7 @@ def json_content(order: Order, form: Format) -> bytes:
     return ("[\n" + ",\n".join(lines) + "\n]\n").encode()
 
 
-def _continue(order: Order, like: FileTable, form: Format) -> bytes:
+def _continue(request: WriteRequest, like: FileTable, form: Format) -> bytes:
     decoded = decode_text(like.content, "the input")
     text = decoded.text
     old = cut_json(text, "the input", form)
@@ -211,15 +211,15 @@ def _continue(order: Order, like: FileTable, form: Format) -> bytes:
     new = [
         json.dumps(record, ensure_ascii=plain, separators=separators)
         for record in _records(
-            order.frame.iloc[order.n_real :], like.styles, order.mark, 1
+            request.frame.iloc[request.n_real :], like.styles, request.mark, 1
         )
     ]
     pieces, index = [], 0
     for record in old:
         pieces.append(text[index : record.end])
         index = record.end
-        if order.mark is not None:
-            pieces[-1] = _mark_record(pieces[-1], order.mark, separators)
+        if request.mark is not None:
+            pieces[-1] = _mark_record(pieces[-1], request.mark, separators)
     newline = "\r\n" if "\r\n" in text else "\n"
     joint = _joint(text, [(r.start, r.end) for r in old]) if listed else newline
     pieces += [joint + record for record in new]

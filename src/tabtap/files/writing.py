@@ -12,7 +12,14 @@ from tabtap.errors import UserInputError
 from tabtap.files.arrow_files import arrow_content
 from tabtap.files.delimited import out_dialect, text_content
 from tabtap.files.excel import excel_content, load_openpyxl
-from tabtap.files.formats import TEXT, Compression, FileTable, Format, Order, form_of
+from tabtap.files.formats import (
+    TEXT,
+    Compression,
+    FileTable,
+    Format,
+    WriteRequest,
+    form_of,
+)
 from tabtap.files.json_records import json_content
 from tabtap.files.opening import STANDARD, compress
 
@@ -60,8 +67,8 @@ def write_table(
             f"n_real={n_real} is not usable: the frame has {len(frame)} rows. Pass how "
             "many of them are real."
         )
-    order = Order(frame=frame, n_real=n_real, like=like, mark=mark)
-    content = _content(order, place.format)
+    request = WriteRequest(frame=frame, n_real=n_real, like=like, mark=mark)
+    content = _content(request, place.format)
     if place.compression is not None and place.path is not None:
         member = place.path.name[: -len(place.compression) - 1]
         content = compress(content, place.compression, member)
@@ -76,16 +83,16 @@ def write_table(
         ) from error
 
 
-def _content(order: Order, form: Format) -> bytes:
-    if order.like is not None and order.is_unchanged and _keeps(order.like, form):
-        return order.like.content
+def _content(request: WriteRequest, form: Format) -> bytes:
+    if request.like is not None and request.is_unchanged and _keeps(request.like, form):
+        return request.like.content
     if form in TEXT:
-        return text_content(order, form)
+        return text_content(request, form)
     if form in ("jsonl", "json"):
-        return json_content(order, form)
+        return json_content(request, form)
     if form == "excel":
-        return excel_content(order)
-    return arrow_content(order, form)
+        return excel_content(request)
+    return arrow_content(request, form)
 
 
 def _keeps(like: FileTable, form: Format) -> bool:

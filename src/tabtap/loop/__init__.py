@@ -1,6 +1,14 @@
 """The loop: Algorithm 1 of the paper, and when a pool may enter the table."""
 
-from tabtap.loop.augment import Limits, Outcome, Progress, Scene, Stages, Stop, augment
+from tabtap.loop.augment import (
+    Limits,
+    Outcome,
+    Progress,
+    RunContext,
+    Stages,
+    Stop,
+    augment,
+)
 from tabtap.loop.commit import CrossfitCommitment, PaperCommitment
 
 __all__ = [
@@ -9,7 +17,7 @@ __all__ = [
     "Outcome",
     "PaperCommitment",
     "Progress",
-    "Scene",
+    "RunContext",
     "Stages",
     "Stop",
     "augment",

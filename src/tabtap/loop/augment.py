@@ -20,13 +20,13 @@ from tabtap.domain import (
     Baseline,
     Candidates,
     Certificate,
+    CommitRequest,
     Experience,
     GateContext,
     LearnerState,
     Lineages,
-    Standing,
+    ScoresToBeat,
     StepRecord,
-    Trial,
     WindowRecord,
 )
 from tabtap.rng import stream
@@ -80,7 +80,7 @@ class Outcome:
 
 
 def augment(
-    scene: Scene,
+    context: RunContext,
     progress: Progress,
     limits: Limits,
     *,
@@ -110,11 +110,11 @@ def augment(
     """
     started = limits.clock() - progress.seconds
     seconds_before = progress.seconds, progress.window
-    stop = _reason_to_stop(scene, progress, limits)
+    stop = _reason_to_stop(context, progress, limits)
     while stop is None:
-        baseline = scene.stages.utility.baseline(progress.committed.rows)
+        baseline = context.stages.utility.baseline(progress.committed.rows)
         window = fill_window(
-            scene,
+            context,
             progress,
             baseline,
             observer.on_step if observer else _ignore,
@@ -122,33 +122,37 @@ def augment(
         )
         if window is None:
             return Outcome(progress, Stop.TIME)
-        progress = _check_pool(scene, progress, baseline, window, limits)
+        progress = _check_pool(context, progress, baseline, window, limits)
         progress = replace(progress, seconds=limits.clock() - started)
         # Kept first: what was shown as committed must not be lost.
         if keep:
             keep(progress)
         if observer:
-            left = _seconds_left(scene, progress, limits, seconds_before)
-            observer.on_window(_window_record(scene, progress, limits, left))
-        stop = _reason_to_stop(scene, progress, limits)
+            left = _seconds_left(context, progress, limits, seconds_before)
+            observer.on_window(_window_record(context, progress, limits, left))
+        stop = _reason_to_stop(context, progress, limits)
     return Outcome(progress, stop)
 
 
 def _check_pool(
-    scene: Scene, progress: Progress, baseline: Baseline, window: Open, limits: Limits
+    context: RunContext,
+    progress: Progress,
+    baseline: Baseline,
+    window: WindowInProgress,
+    limits: Limits,
 ) -> Progress:
     """Let the pool in or discard it (lines 15 to 21 of algorithm 1)."""
-    pool = _cut_to_budget(scene, progress.committed, window.pool, limits.budget)
-    trial = Trial(
+    pool = _cut_to_budget(context, progress.committed, window.pool, limits.budget)
+    request = CommitRequest(
         progress.window,
-        scene.lineages,
+        context.lineages,
         progress.committed.rows,
         pool.rows,
         baseline,
         progress.standing,
-        progress.n_failures,
+        progress.n_attempts_used,
     )
-    certificate, standing = scene.stages.commitment.check(trial)
+    certificate, standing = context.stages.commitment.check(request)
     committed = progress.committed
     if certificate.committed:
         committed = Candidates.joined([committed, pool])
@@ -165,25 +169,27 @@ def _check_pool(
 
 
 def _cut_to_budget(
-    scene: Scene, committed: Candidates, pool: Candidates, budget: int
+    context: RunContext, committed: Candidates, pool: Candidates, budget: int
 ) -> Candidates:
     """Cut every lineage to the rows there is room for, spread over the window."""
-    n_kept = scene.lineages.fitting(committed.rows, pool.rows, budget)
+    n_kept = context.lineages.fitting(committed.rows, pool.rows, budget)
     chosen = np.zeros(len(pool), dtype=np.bool_)
-    for member, n_rows in zip(scene.lineages.members, n_kept, strict=True):
+    for member, n_rows in zip(context.lineages.members, n_kept, strict=True):
         rows = np.flatnonzero(pool.rows.unseen_fold == member)
         spread = np.linspace(0, len(rows) - 1, n_rows).round()
         chosen[rows[spread.astype(np.int64)]] = True
     return pool.take(chosen)
 
 
-def _reason_to_stop(scene: Scene, progress: Progress, limits: Limits) -> Stop | None:
-    config = scene.config
+def _reason_to_stop(
+    context: RunContext, progress: Progress, limits: Limits
+) -> Stop | None:
+    config = context.config
     failures = progress.failures_in_a_row
     succeeded = failures < progress.window
     n_taken = progress.window * config.commit.window_length
     reasons = (
-        (Stop.BUDGET, _n_delivered(scene, progress.committed) >= limits.budget),
+        (Stop.BUDGET, _n_delivered(context, progress.committed) >= limits.budget),
         (Stop.LEVEL, limits.until_level and succeeded and failures > 0),
         (Stop.PATIENCE, failures >= config.commit.patience),
         (Stop.STEPS, n_taken >= config.n_steps),
@@ -196,16 +202,16 @@ def _is_over(seconds: float, limits: Limits) -> bool:
     return limits.time_budget is not None and seconds >= limits.time_budget
 
 
-def _n_delivered(scene: Scene, committed: Candidates) -> int:
-    return len(scene.lineages.delivered(committed.rows))
+def _n_delivered(context: RunContext, committed: Candidates) -> int:
+    return len(context.lineages.delivered(committed.rows))
 
 
 def _window_record(
-    scene: Scene, progress: Progress, limits: Limits, seconds_left: float
+    context: RunContext, progress: Progress, limits: Limits, seconds_left: float
 ) -> WindowRecord:
     return WindowRecord(
         progress.certificates[-1],
-        _n_delivered(scene, progress.committed),
+        _n_delivered(context, progress.committed),
         limits.budget,
         progress.seconds,
         seconds_left,
@@ -213,15 +219,15 @@ def _window_record(
 
 
 def _seconds_left(
-    scene: Scene, progress: Progress, limits: Limits, begun: tuple[float, int]
+    context: RunContext, progress: Progress, limits: Limits, begun: tuple[float, int]
 ) -> float:
     """Return how long the run may yet take, at the pace of this sitting's windows."""
     seconds, window = begun
     pace = (progress.seconds - seconds) / (progress.window - window)
-    config = scene.config
+    config = context.config
     n_windows = config.n_steps // config.commit.window_length - progress.window
     last = progress.certificates[-1].n_rows
-    missing = limits.budget - _n_delivered(scene, progress.committed)
+    missing = limits.budget - _n_delivered(context, progress.committed)
     if last:
         n_windows = min(n_windows, -(-missing // last))
     left = pace * max(n_windows, 0)
@@ -241,7 +247,7 @@ def _ignore(record: StepRecord) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class RunContext:
     """What does not change during a run."""
 
     real: Table
@@ -260,7 +266,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Open:
+class WindowInProgress:
     """A window that is being filled."""
 
     pool: Candidates
@@ -274,56 +280,63 @@ OnStep = Callable[[StepRecord], None]
 
 
 def fill_window(
-    scene: Scene,
+    context: RunContext,
     progress: Progress,
     baseline: Baseline,
     on_step: OnStep,
     in_time: Callable[[], bool],
-) -> Open | None:
+) -> WindowInProgress | None:
     """Take a window's actions (lines 4 to 14 of algorithm 1); None if time ran out."""
-    config = scene.config
+    config = context.config
     first = progress.window * config.commit.window_length
-    now = Open(
-        Candidates.none(scene.real), progress.policy, progress.sensor, progress.critic,
+    now = WindowInProgress(
+        Candidates.none(context.real),
+        progress.policy,
+        progress.sensor,
+        progress.critic,
         (),
-    )  # fmt: skip
+    )
     last = first + config.commit.window_length
     for start in range(first, last, config.actions_per_batch):
         if not in_time():
             return None
         numbers = range(start, min(start + config.actions_per_batch, last))
-        now = _take_actions(scene, progress, baseline, now, numbers)
+        now = _take_actions(context, progress, baseline, now, numbers)
         for record in now.steps[-len(numbers) :]:
             on_step(record)
     return now
 
 
 def _take_actions(
-    scene: Scene, progress: Progress, baseline: Baseline, now: Open, numbers: range
-) -> Open:
+    context: RunContext,
+    progress: Progress,
+    baseline: Baseline,
+    now: WindowInProgress,
+    numbers: range,
+) -> WindowInProgress:
     committed = progress.committed
     state = now.sensor.read(
-        scene.real,
-        _delivered_rows(scene, committed),
-        _delivered_rows(scene, now.pool),
+        context.real,
+        _delivered_rows(context, committed),
+        _delivered_rows(context, now.pool),
         baseline.uncertainty,
     )
-    actions = _draw_actions(scene, now.policy, state, numbers)
-    proposed = scene.stages.proposer.propose(
-        scene.real,
+    actions = _draw_actions(context, now.policy, state, numbers)
+    proposed = context.stages.proposer.propose(
+        context.real,
         committed.rows,
         baseline.hardness,
         actions,
-        [stream(scene.seed, "proposal", step) for step in numbers],
+        [stream(context.seed, "proposal", step) for step in numbers],
     )
     pool = now.pool
     admissions = []
     for step, candidates in zip(numbers, proposed, strict=True):
         numbered = replace(candidates, step=np.full(len(candidates), step, np.int64))
-        admission = _admit(scene, baseline, committed, pool, numbered)
+        admission = _admit(context, baseline, committed, pool, numbered)
         admissions.append(admission)
         pool = Candidates.joined([pool, admission.admitted])
-    gains = _gains(scene, baseline, admissions)
+    gains = _gains(context, baseline, admissions)
     learned = _learn(now, state, actions, proposed, admissions, gains)
     records = [
         replace(record, step=step, window=progress.window)
@@ -333,34 +346,34 @@ def _take_actions(
 
 
 def _draw_actions(
-    scene: Scene, policy: ActionPolicy, state: LearnerState, numbers: range
+    context: RunContext, policy: ActionPolicy, state: LearnerState, numbers: range
 ) -> list[Action]:
     if len(numbers) > 1 and isinstance(policy, SpreadingPolicy):
-        rng = stream(scene.seed, "action", numbers[0])
+        rng = stream(context.seed, "action", numbers[0])
         return policy.spread(state, len(numbers), rng)
-    return [policy.sample(state, stream(scene.seed, "action", t)) for t in numbers]
+    return [policy.sample(state, stream(context.seed, "action", t)) for t in numbers]
 
 
 def _gains(
-    scene: Scene, baseline: Baseline, admissions: Sequence[Admission]
+    context: RunContext, baseline: Baseline, admissions: Sequence[Admission]
 ) -> list[float]:
-    if not scene.config.policy.updates_per_step:
+    if not context.config.policy.updates_per_step:
         # A policy that does not learn needs no gains, which are costly.
         return [float("nan")] * len(admissions)
     added = [admission.admitted.rows for admission in admissions]
-    estimates = scene.stages.utility.gains(baseline, added)
+    estimates = context.stages.utility.gains(baseline, added)
     return [
         estimate.gain if len(rows) else float("nan")
         for estimate, rows in zip(estimates, added, strict=True)
     ]
 
 
-def _delivered_rows(scene: Scene, candidates: Candidates) -> Table:
-    return candidates.rows.take(scene.lineages.delivered(candidates.rows))
+def _delivered_rows(context: RunContext, candidates: Candidates) -> Table:
+    return candidates.rows.take(context.lineages.delivered(candidates.rows))
 
 
 def _admit(
-    scene: Scene,
+    context: RunContext,
     baseline: Baseline,
     committed: Candidates,
     pool: Candidates,
@@ -368,22 +381,22 @@ def _admit(
 ) -> Admission:
     """Apply the gates lineage by lineage: none may look at what another has seen."""
     parts = []
-    for member in scene.lineages.members:
+    for member in context.lineages.members:
         mine = candidates.of_lineage(member)
         if not len(mine):
             continue
-        keeper = scene.stages.gatekeeper
-        kept = [scene.lineages.held_by(member, t.rows) for t in (committed, pool)]
+        keeper = context.stages.gatekeeper
+        kept = [context.lineages.held_by(member, t.rows) for t in (committed, pool)]
         ask = keeper.needs_prediction
-        context = GateContext(
-            scene.seen[member],
+        gate_context = GateContext(
+            context.seen[member],
             concat(kept),
-            scene.stages.utility.foresee(mine.rows) if ask else None,
-            baseline.hardness[scene.lineages.seen(member)] if ask else None,
+            context.stages.utility.foresee(mine.rows) if ask else None,
+            baseline.hardness[context.lineages.seen(member)] if ask else None,
         )
-        parts.append(keeper.admit(mine, context))
+        parts.append(keeper.admit(mine, gate_context))
     if not parts:
-        return Admission(Candidates.none(scene.real), {})
+        return Admission(Candidates.none(context.real), {})
     names = [name for part in parts for name in part.refused]
     refused = {
         name: sum(part.refused.get(name, 0) for part in parts)
@@ -393,13 +406,13 @@ def _admit(
 
 
 def _learn(
-    now: Open,
+    now: WindowInProgress,
     state: LearnerState,
     actions: Sequence[Action],
     proposed: Sequence[Candidates],
     admissions: Sequence[Admission],
     gains: Sequence[float],
-) -> Open:
+) -> WindowInProgress:
     sensor, critic = now.sensor, now.critic
     records, experience = [], []
     for action, candidates, admission, gain in zip(
@@ -423,7 +436,7 @@ def _learn(
                 feedback=feedback,
             )
         )
-    return Open(
+    return WindowInProgress(
         now.pool, now.policy.improved(experience), sensor, critic, tuple(records)
     )
 
@@ -451,7 +464,7 @@ class Progress:
     policy: ActionPolicy
     sensor: Sensor
     critic: Critic
-    standing: Standing = field(default_factory=Standing)
+    standing: ScoresToBeat = field(default_factory=ScoresToBeat)
     steps: tuple[StepRecord, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     seconds: float = 0.0
@@ -463,7 +476,7 @@ class Progress:
         return len(self.certificates)
 
     @property
-    def n_failures(self) -> int:
+    def n_attempts_used(self) -> int:
         """Attempts that are used up; see ``attempts_used``."""
         return attempts_used(self.certificates)
 

@@ -16,9 +16,9 @@ from tabtap.config import CommitConfig
 from tabtap.domain import (
     Bound,
     Certificate,
+    CommitRequest,
     RefereeScores,
-    Standing,
-    Trial,
+    ScoresToBeat,
 )
 from tabtap.domain.judgement import (
     confidence_at,
@@ -48,24 +48,24 @@ class CrossfitCommitment:
     clusters: IntArray | None = None
     """Group of every real row, if rows belong together."""
 
-    def check(self, trial: Trial) -> tuple[Certificate, Standing]:
+    def check(self, request: CommitRequest) -> tuple[Certificate, ScoresToBeat]:
         """Score the pool beside real rows only and beside the incumbent."""
-        standing = self._standing(trial)
+        standing = self._standing(request)
         real, before = standing.real, standing.incumbent
         if real is None or before is None:  # _standing never leaves one out
             raise AssertionError
         after = before
-        if len(trial.pool):
-            after = self.referee.scores(concat([trial.committed, trial.pool]))
-        confidence = confidence_at(trial.n_failures + 1, self.config.confidence)
+        if len(request.pool):
+            after = self.referee.scores(concat([request.committed, request.pool]))
+        confidence = confidence_at(request.n_attempts_used + 1, self.config.confidence)
         over_real = self._bound(after, real, confidence)
         over_incumbent = self._bound(after, before, self.config.increment_confidence)
-        first = not len(trial.committed)
+        first = not len(request.committed)
         shown = bool(over_real.lower > self.config.min_gain)
         adds = first or bool(over_incumbent.lower > 0.0)
-        committed = shown and adds and len(_delivered_pool(trial)) > 0
+        committed = shown and adds and len(_delivered_pool(request)) > 0
         certificate = _certificate(
-            trial,
+            request,
             scorer=self.referee.name,
             protocol="crossfit",
             scores=(real, before, after),
@@ -76,14 +76,14 @@ class CrossfitCommitment:
             reason=_crossfit_reason(over_real, over_incumbent, shown=shown, adds=adds),
             evidence=self._evidence(real, before, after),
         )
-        return certificate, Standing(real, after if committed else before)
+        return certificate, ScoresToBeat(real, after if committed else before)
 
-    def _standing(self, trial: Trial) -> Standing:
-        if trial.standing.real is not None and trial.standing.incumbent is not None:
-            return trial.standing
-        real = self.referee.scores(trial.committed.empty())
-        same = real if not len(trial.committed) else None
-        return Standing(real, same or self.referee.scores(trial.committed))
+    def _standing(self, request: CommitRequest) -> ScoresToBeat:
+        if request.standing.real is not None and request.standing.incumbent is not None:
+            return request.standing
+        real = self.referee.scores(request.committed.empty())
+        same = real if not len(request.committed) else None
+        return ScoresToBeat(real, same or self.referee.scores(request.committed))
 
     def _evidence(self, *scores: RefereeScores) -> dict[str, FloatArray]:
         names = ("real", "before", "after")
@@ -109,19 +109,19 @@ class PaperCommitment:
     config: CommitConfig
     scorer: str
 
-    def check(self, trial: Trial) -> tuple[Certificate, Standing]:
+    def check(self, request: CommitRequest) -> tuple[Certificate, ScoresToBeat]:
         """Ask the evaluator about the whole pool, on the window's focus rows."""
-        estimate = self.utility.gains(trial.baseline, [trial.pool])[0]
+        estimate = self.utility.gains(request.baseline, [request.pool])[0]
         folds = np.asarray(estimate.fold_gains)
         margin = two_sided_fold_margin(folds, self.config.confidence)
         bound = Bound(estimate.gain, margin, self.config.confidence)
         enough = bound.gain > self.config.min_gain + margin
-        committed = bool(enough and len(_delivered_pool(trial)))
-        before = RefereeScores(-np.concatenate(trial.baseline.fold_losses))
+        committed = bool(enough and len(_delivered_pool(request)))
+        before = RefereeScores(-np.concatenate(request.baseline.fold_losses))
         after = RefereeScores(np.asarray([before.mean + estimate.gain]))
         relation = "exceeds" if committed else "does not exceed"
         certificate = _certificate(
-            trial,
+            request,
             scorer=self.scorer,
             protocol="paper",
             scores=(None, before, after),
@@ -135,15 +135,15 @@ class PaperCommitment:
             ),
             evidence={"fold_gains": folds},
         )
-        return certificate, trial.standing
+        return certificate, request.standing
 
 
-def _delivered_pool(trial: Trial) -> Table:
+def _delivered_pool(request: CommitRequest) -> Table:
     """Return those of the pool's rows that the user gets if it is committed."""
     # Every M-th row of a lineage is delivered, counted from its first committed one.
-    everything = concat([trial.committed, trial.pool])
-    numbers = trial.lineages.delivered(everything)
-    return everything.take(numbers[numbers >= len(trial.committed)])
+    everything = concat([request.committed, request.pool])
+    numbers = request.lineages.delivered(everything)
+    return everything.take(numbers[numbers >= len(request.committed)])
 
 
 def _crossfit_reason(
@@ -169,7 +169,7 @@ _NOTHING = {
 
 
 def _certificate(  # noqa: PLR0913  everything a certificate states, by name
-    trial: Trial,
+    request: CommitRequest,
     *,
     scorer: str,
     protocol: str,
@@ -182,23 +182,23 @@ def _certificate(  # noqa: PLR0913  everything a certificate states, by name
     evidence: Mapping[str, FloatArray],
 ) -> Certificate:
     real, before, after = scores
-    delivered = _delivered_pool(trial)
+    delivered = _delivered_pool(request)
     return Certificate(
-        window=trial.window,
+        window=request.window,
         protocol=protocol,
         scorer=scorer,
         pool_sha256=table_sha256(delivered),
         n_rows=len(delivered),
-        n_judged=len(trial.pool),
+        n_judged=len(request.pool),
         score_real=float("nan") if real is None else real.mean,
         score_before=before.mean,
         score_after=after.mean,
         over_incumbent=over_incumbent,
         over_real=over_real,
-        look=trial.n_failures + 1,
+        look=request.n_attempts_used + 1,
         shown=shown,
         committed=committed,
-        reason=reason if len(delivered) else _NOTHING[len(trial.pool) > 0],
+        reason=reason if len(delivered) else _NOTHING[len(request.pool) > 0],
         evidence=evidence,
         learners_before=before.learner_means(),
         learners_after=after.learner_means(),

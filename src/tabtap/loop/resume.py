@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from tabtap.archive import (
     Archive,
     Arrays,
-    named,
+    add_prefix,
     read_archive,
     reading,
-    under,
+    strip_prefix,
     write_archive,
 )
-from tabtap.domain import RefereeScores, Standing
+from tabtap.domain import RefereeScores, ScoresToBeat
 from tabtap.domain.judgement import table_sha256
 from tabtap.domain.written import (
     candidates_from_arrays,
@@ -37,7 +37,7 @@ from tabtap.domain.written import (
     steps_to_json,
 )
 from tabtap.errors import FileFormatError
-from tabtap.loop.augment import Progress, Scene
+from tabtap.loop.augment import Progress, RunContext
 from tabtap.stages import ActionPolicy, Critic, Sensor
 
 FORMAT_NAME = "tabtap-progress"
@@ -62,7 +62,7 @@ def save_progress(
     progress: Progress,
     path: str | Path,
     *,
-    scene: Scene,
+    context: RunContext,
     memory: Memory,
     others: Mapping[str, str] | None = None,
 ) -> None:
@@ -88,13 +88,13 @@ def save_progress(
     """
     learned = memory.written(progress.policy, progress.sensor, progress.critic)
     standing, standing_about = _standing_written(progress.standing)
-    arrays = named("committed", candidates_to_arrays(progress.committed))
-    arrays |= named("steps", steps_to_arrays(progress.steps))
-    arrays |= named("standing", standing) | named("memory", learned.arrays)
+    arrays = add_prefix("committed", candidates_to_arrays(progress.committed))
+    arrays |= add_prefix("steps", steps_to_arrays(progress.steps))
+    arrays |= add_prefix("standing", standing) | add_prefix("memory", learned.arrays)
     for place, certificate in enumerate(progress.certificates):
-        arrays |= named(f"certificate{place}", certificate.evidence)
+        arrays |= add_prefix(f"certificate{place}", certificate.evidence)
     about = {
-        "run": _fingerprints(scene, others),
+        "run": _fingerprints(context, others),
         "memory": learned.about,
         "standing": standing_about,
         "steps": steps_to_json(progress.steps),
@@ -109,7 +109,7 @@ def save_progress(
 def load_progress(
     path: str | Path,
     *,
-    scene: Scene,
+    context: RunContext,
     memory: Memory,
     others: Mapping[str, str] | None = None,
 ) -> Progress:
@@ -129,7 +129,7 @@ def load_progress(
     Returns
     -------
     Progress
-        Hand it to ``augment`` with the same scene: the run ends as if it had never
+        Hand it to ``augment`` with the same context: the run ends as if it had never
         been interrupted.
 
     Raises
@@ -139,30 +139,32 @@ def load_progress(
     """
     archive = read_archive(path, name=FORMAT_NAME, version=FORMAT_VERSION)
     with reading(path, "run"):
-        other = _differing(archive.about["run"], _fingerprints(scene, others))
+        other = _differing(archive.about["run"], _fingerprints(context, others))
     if other:
         raise FileFormatError(
             f"{str(path)!r} was saved by another run, with other {' and '.join(other)}."
             " Go on with what it was saved with, or remove the file to begin anew."
         )
     with reading(path, "run"):
-        return _progress(archive, scene, memory)
+        return _progress(archive, context, memory)
 
 
-def _progress(archive: Archive, scene: Scene, memory: Memory) -> Progress:
+def _progress(archive: Archive, context: RunContext, memory: Memory) -> Progress:
     about, arrays = archive.about, archive.arrays
     policy, sensor, critic = memory.read(
-        Archive(under("memory", arrays), about["memory"])
+        Archive(strip_prefix("memory", arrays), about["memory"])
     )
     return Progress(
-        committed=candidates_from_arrays(scene.real.schema, under("committed", arrays)),
+        committed=candidates_from_arrays(
+            context.real.schema, strip_prefix("committed", arrays)
+        ),
         policy=policy,
         sensor=sensor,
         critic=critic,
-        standing=_standing(about["standing"], under("standing", arrays)),
-        steps=steps_from_saved(about["steps"], under("steps", arrays)),
+        standing=_standing(about["standing"], strip_prefix("standing", arrays)),
+        steps=steps_from_saved(about["steps"], strip_prefix("steps", arrays)),
         certificates=tuple(
-            certificate_from_json(saved, under(f"certificate{place}", arrays))
+            certificate_from_json(saved, strip_prefix(f"certificate{place}", arrays))
             for place, saved in enumerate(about["certificates"])
         ),
         seconds=about["seconds"],
@@ -170,7 +172,7 @@ def _progress(archive: Archive, scene: Scene, memory: Memory) -> Progress:
 
 
 def _standing_written(
-    standing: Standing,
+    standing: ScoresToBeat,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
     arrays: dict[str, NDArray[Any]] = {}
     learners = {}
@@ -179,12 +181,12 @@ def _standing_written(
         if scores is not None:
             learners[name] = list(scores.by_learner)
             arrays[f"{name}.overall"] = scores.overall
-            arrays |= named(f"{name}.learner", scores.by_learner)
+            arrays |= add_prefix(f"{name}.learner", scores.by_learner)
     return arrays, learners
 
 
-def _standing(learners: Mapping[str, list[str]], arrays: Arrays) -> Standing:
-    return Standing(
+def _standing(learners: Mapping[str, list[str]], arrays: Arrays) -> ScoresToBeat:
+    return ScoresToBeat(
         **{
             name: RefereeScores(
                 arrays[f"{name}.overall"],
@@ -195,17 +197,19 @@ def _standing(learners: Mapping[str, list[str]], arrays: Arrays) -> Standing:
     )
 
 
-def _fingerprints(scene: Scene, others: Mapping[str, str] | None) -> dict[str, str]:
+def _fingerprints(
+    context: RunContext, others: Mapping[str, str] | None
+) -> dict[str, str]:
     """Return what makes a run this run, by the name that a message calls it."""
-    lineages = scene.lineages
+    lineages = context.lineages
     folds = [lineages.crossfit, lineages.fold.tolist()]
-    schema = repr((scene.real.schema.features, scene.real.schema.target))
-    settings = json.dumps(asdict(scene.config), sort_keys=True)
+    schema = repr((context.real.schema.features, context.real.schema.target))
+    settings = json.dumps(asdict(context.config), sort_keys=True)
     return {
-        "real rows": _sha256(table_sha256(scene.real) + schema),
+        "real rows": _sha256(table_sha256(context.real) + schema),
         "folds": _sha256(json.dumps(folds)),
         "settings": _sha256(settings),
-        "seed": str(scene.seed),
+        "seed": str(context.seed),
         **(others or {}),
     }
 

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tabtap.archive import Arrays, named, under
+from tabtap.archive import Arrays, add_prefix, strip_prefix
 from tabtap.config import PolicyConfig
 from tabtap.domain import TEMPLATES, Action, Experience, Feedback, LearnerState
 from tabtap.errors import UserInputError
@@ -105,7 +105,7 @@ class LearnedPolicy:
             "adam.first": self.adam.first.numpy().copy(),
             "adam.second": self.adam.second.numpy().copy(),
             "counters": np.array([self.adam.n_updates, self.seed], dtype=np.int64),
-            **named("lessons", experience_arrays(self.lessons)),
+            **add_prefix("lessons", experience_arrays(self.lessons)),
         }
 
     @classmethod
@@ -122,7 +122,7 @@ class LearnedPolicy:
             for name in ("weights", "adam.first", "adam.second")
         ]
         n_updates, seed = (int(count) for count in arrays["counters"])
-        lessons = experience_of(under("lessons", arrays))
+        lessons = experience_of(strip_prefix("lessons", arrays))
         adam = AdamState(tensors[1], tensors[2], n_updates)
         return cls(reference, tensors[0], adam, seed, lessons)
 

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tabtap.archive import Archive, named, pack_archive, put_in_place
+from tabtap.archive import Archive, add_prefix, pack_archive, put_in_place
 from tabtap.domain import Certificate
 from tabtap.domain.written import (
     candidates_to_arrays,
@@ -70,12 +70,12 @@ def sha256(content: bytes) -> str:
 
 
 def _arrays(result: AugmentResult) -> dict[str, NDArray[Any]]:
-    arrays = named("real", table_to_arrays(result.real))
-    arrays |= named("delivered", candidates_to_arrays(result.delivered))
-    arrays |= named("steps", steps_to_arrays(result.steps))
-    arrays |= named("codes_given", result.codes_given)
+    arrays = add_prefix("real", table_to_arrays(result.real))
+    arrays |= add_prefix("delivered", candidates_to_arrays(result.delivered))
+    arrays |= add_prefix("steps", steps_to_arrays(result.steps))
+    arrays |= add_prefix("codes_given", result.codes_given)
     for place, certificate in enumerate(result.certificates):
-        arrays |= named(f"certificate{place}", certificate.evidence)
+        arrays |= add_prefix(f"certificate{place}", certificate.evidence)
     return arrays
 
 

@@ -17,7 +17,7 @@ from tabtap.archive import (
     file_content,
     foreign,
     reading,
-    under,
+    strip_prefix,
     unpack_archive,
 )
 from tabtap.domain.written import (
@@ -111,8 +111,8 @@ def _members(path: Path) -> dict[str, bytes]:
 def _result(archive: Archive) -> AugmentResult:
     about, arrays = archive.about, archive.arrays
     schema = whole_schema_from_json(about["table"])
-    real = table_from_arrays(schema, under("real", arrays))
-    delivered = candidates_from_arrays(schema, under("delivered", arrays))
+    real = table_from_arrays(schema, strip_prefix("real", arrays))
+    delivered = candidates_from_arrays(schema, strip_prefix("delivered", arrays))
     if not np.isin(delivered.rows.origin, real.origin).all():
         raise ValueError("a synthetic row descends from no real row")
     run = _run(about["run"])
@@ -120,16 +120,16 @@ def _result(archive: Archive) -> AugmentResult:
     for what in (run.groups, index):
         if what is not None and len(what) != len(real):
             raise ValueError(f"{len(what)} labels or groups for {len(real)} rows")
-    codes = under("codes_given", arrays)
+    codes = strip_prefix("codes_given", arrays)
     check_codes(schema, codes)
     return AugmentResult(
         real=real,
         delivered=delivered,
         certificates=tuple(
-            certificate_from_json(saved, under(f"certificate{place}", arrays))
+            certificate_from_json(saved, strip_prefix(f"certificate{place}", arrays))
             for place, saved in enumerate(about["certificates"])
         ),
-        steps=steps_from_saved(about["steps"], under("steps", arrays)),
+        steps=steps_from_saved(about["steps"], strip_prefix("steps", arrays)),
         stop=Stop[about["stop"]],
         about=run,
         index=index,

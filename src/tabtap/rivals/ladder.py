@@ -18,7 +18,7 @@ from tabtap.api.choices import (
     copies_of,
     task_of,
 )
-from tabtap.api.run import Request, fit_stack, fresh_start, lineages_of, make_scene
+from tabtap.api.run import Request, fit_stack, fresh_start, lineages_of, make_context
 from tabtap.config import AugmentConfig, DiffusionConfig, Preset, preset_named
 from tabtap.diffusion import Backbone, fit_backbone
 from tabtap.domain import Candidates, GateContext, Template
@@ -250,8 +250,8 @@ class TAP:
         check_metric(request.metric, request.real, lineages)
         with watch.running("backbones"):
             stack = fit_stack(request, lineages)
-        scene = make_scene(request, lineages, stack, watch)
-        outcome = augment(scene, fresh_start(request), Limits(budget=n))
+        context = make_context(request, lineages, stack, watch)
+        outcome = augment(context, fresh_start(request), Limits(budget=n))
         committed = outcome.progress.committed.rows
         return restore_origins(train, committed.take(lineages.delivered(committed)))
 
