@@ -91,7 +91,7 @@ def augment(
 
     Parameters
     ----------
-    scene : Scene
+    context : RunContext
         Real rows, lineages, stages, settings and seed.
     progress : Progress
         Where to begin: a fresh start, or what ``keep`` was given.

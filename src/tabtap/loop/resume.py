@@ -74,7 +74,7 @@ def save_progress(
         What ``keep`` was given.
     path : str or Path
         Where to; an older file is replaced.
-    scene : Scene
+    context : RunContext
         The run it belongs to.
     memory : Memory
         Writes down the stages that learn.
@@ -119,7 +119,7 @@ def load_progress(
     ----------
     path : str or Path
         The file.
-    scene : Scene
+    context : RunContext
         The run that is to go on.
     memory : Memory
         Reads back the stages that learn.
