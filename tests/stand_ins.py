@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tabtap.archive import Archive
 from tabtap.domain import (
     TEMPLATES,
     Action,
@@ -22,6 +23,7 @@ from tabtap.domain import (
     UtilityEstimate,
     ValuePrediction,
 )
+from tabtap.policy.steering import PolicySteering
 
 # ---- Evaluators: who answers queries.
 
@@ -333,3 +335,21 @@ class StopAfter(Tape):
         super().on_window(record)
         if len(self.windows) == self.n_windows:
             raise KeyboardInterrupt
+
+
+class CountingSteering(PolicySteering):
+    """Writes down the stand-ins that count."""
+
+    def save(self):
+        counts = np.array([self.sensor.n_passed, self.sensor.n_proposed])
+        about = {"liked": self.policy.n_liked, "best": self.critic.best}
+        return Archive({"sensor": counts}, about)
+
+    def restore(self, saved):
+        n_passed, n_proposed = saved.arrays["sensor"].tolist()
+        return replace(
+            self,
+            policy=replace(self.policy, n_liked=saved.about["liked"]),
+            sensor=replace(self.sensor, n_passed=n_passed, n_proposed=n_proposed),
+            critic=replace(self.critic, best=saved.about["best"]),
+        )

@@ -12,8 +12,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from tabtap.archive import Archive
 from tabtap.domain import (
     Action,
+    ActionOutcome,
     Admission,
     Baseline,
     Candidates,
@@ -152,6 +154,32 @@ class Critic(Protocol):
 
     def judged(self, gain: float, n_admitted: int) -> tuple[Feedback, float, Critic]:
         """Return the feedback, the advantage, and the critic after it."""
+
+
+@runtime_checkable
+class Steering(Protocol):
+    """Decides what to generate next and learns from it: policy, sensor and critic."""
+
+    def decide(
+        self,
+        real: Table,
+        committed: Table,
+        pool: Table,
+        uncertainty: FloatArray,
+        rngs: Sequence[np.random.Generator],
+    ) -> tuple[LearnerState, list[Action]]:
+        """Return the state of the learner, and an action for each generator."""
+
+    def learn(
+        self, state: LearnerState, outcomes: Sequence[ActionOutcome]
+    ) -> tuple[list[tuple[Feedback, float]], Steering]:
+        """Return feedback and advantage of each action, and the steering after it."""
+
+    def save(self) -> Archive:
+        """Return what was learned as arrays, and lists and numbers for JSON."""
+
+    def restore(self, saved: Archive) -> Steering:
+        """Return the steering that was saved, to go on exactly as that one."""
 
 
 @runtime_checkable

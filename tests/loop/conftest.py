@@ -11,6 +11,7 @@ from stand_ins import (
     BestCritic,
     CountingPolicy,
     CountingSensor,
+    CountingSteering,
     EvenPolicy,
     LineageRows,
     ToldGates,
@@ -115,9 +116,9 @@ def make_world(build_table):
         )
         start = Progress(
             committed=Candidates.none(real),
-            policy=policy or CountingPolicy(),
-            sensor=CountingSensor(N_TARGETS),
-            critic=BestCritic(),
+            steering=CountingSteering(
+                policy or CountingPolicy(), CountingSensor(N_TARGETS), BestCritic()
+            ),
         )
         return World(RunContext(real, lineages, stages, config, seed), start)
 

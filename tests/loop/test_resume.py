@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stand_ins import StopAfter
+from stand_ins import CountingSteering, StopAfter
 
 from tabtap.archive import Archive
 from tabtap.domain.written import certificate_to_json, steps_to_arrays, steps_to_json
@@ -12,27 +12,6 @@ from tabtap.loop.resume import load_progress, save_progress
 
 def random_worth(_action, rng, n_rows):
     return rng.normal(0.05, 1.0, n_rows)
-
-
-class CountingMemory:
-    """Writes down the stand-ins that count."""
-
-    def __init__(self, start):
-        self.start = start
-
-    def written(self, policy, sensor, critic):
-        counts = np.array([sensor.n_passed, sensor.n_proposed])
-        return Archive(
-            {"sensor": counts}, {"liked": policy.n_liked, "best": critic.best}
-        )
-
-    def read(self, saved):
-        n_passed, n_proposed = saved.arrays["sensor"].tolist()
-        return (
-            replace(self.start.policy, n_liked=saved.about["liked"]),
-            replace(self.start.sensor, n_passed=n_passed, n_proposed=n_proposed),
-            replace(self.start.critic, best=saved.about["best"]),
-        )
 
 
 class Frozen:
@@ -70,7 +49,7 @@ def everything(content):
                 scores and (scores.overall.tobytes(), list(scores.by_learner))
                 for scores in (standing.real, standing.incumbent)
             ],
-            (progress.policy, progress.sensor, progress.critic, progress.seconds),
+            (progress.steering, progress.seconds),
         )
 
     return read
@@ -79,26 +58,26 @@ def everything(content):
 @pytest.fixture
 def kept(world, tmp_path):
     """Run to the end, saving after every window; give the outcome and the files."""
-    memory = CountingMemory(world.start)
+    start = world.start.steering
     files = []
 
     def keep(progress):
         files.append(tmp_path / f"after {progress.window}.progress")
-        save_progress(progress, files[-1], context=world.scene, memory=memory)
+        save_progress(progress, files[-1], context=world.scene)
 
     outcome = world.run(35, keep=keep, clock=Frozen())
     decisions = {c.committed for c in outcome.progress.certificates}
     assert decisions == {True, False}
-    return outcome, files, memory
+    return outcome, files, start
 
 
 def test_a_run_resumed_after_any_window_equals_the_uninterrupted_one(
     world, kept, everything
 ):
-    outcome, files, memory = kept
+    outcome, files, start = kept
 
     for file in files:
-        progress = load_progress(file, context=world.scene, memory=memory)
+        progress = load_progress(file, context=world.scene, start=start)
         resumed = world.run(35, progress=progress, clock=Frozen())
 
         assert resumed.stop is outcome.stop
@@ -109,15 +88,15 @@ def test_a_run_resumed_after_any_window_equals_the_uninterrupted_one(
 def test_a_run_broken_off_within_a_window_equals_the_uninterrupted_one(
     world, kept, everything, tmp_path
 ):
-    outcome, _, memory = kept
+    outcome, _, start = kept
     file = tmp_path / "broken off"
 
     def keep(progress):
-        save_progress(progress, file, context=world.scene, memory=memory)
+        save_progress(progress, file, context=world.scene)
 
     with pytest.raises(KeyboardInterrupt):
         world.run(35, observer=StopAfter(n_steps=15), keep=keep, clock=Frozen())
-    progress = load_progress(file, context=world.scene, memory=memory)
+    progress = load_progress(file, context=world.scene, start=start)
     resumed = world.run(35, progress=progress, clock=Frozen())
 
     assert progress.window == 3
@@ -125,24 +104,24 @@ def test_a_run_broken_off_within_a_window_equals_the_uninterrupted_one(
 
 
 def test_a_run_that_has_not_begun_can_be_saved(world, tmp_path, everything):
-    memory = CountingMemory(world.start)
+    start = world.start.steering
     file = tmp_path / "start"
 
-    save_progress(world.start, file, context=world.scene, memory=memory)
-    progress = load_progress(file, context=world.scene, memory=memory)
+    save_progress(world.start, file, context=world.scene)
+    progress = load_progress(file, context=world.scene, start=start)
 
     assert everything(progress) == everything(world.start)
     assert progress.standing.real is None
 
 
 def test_time_spent_is_carried_over(world, tmp_path):
-    memory = CountingMemory(world.start)
+    start = world.start.steering
     file = tmp_path / "late"
 
     spent = replace(world.start, seconds=12.25)
-    save_progress(spent, file, context=world.scene, memory=memory)
+    save_progress(spent, file, context=world.scene)
 
-    assert load_progress(file, context=world.scene, memory=memory).seconds == 12.25
+    assert load_progress(file, context=world.scene, start=start).seconds == 12.25
 
 
 @pytest.mark.parametrize(
@@ -166,69 +145,68 @@ def test_time_spent_is_carried_over(world, tmp_path):
     ids=["seed", "settings", "folds", "rows", "two things"],
 )
 def test_a_file_of_another_run_is_refused_with_what_differs(world, kept, change, named):
-    _, files, memory = kept
+    _, files, start = kept
 
     with pytest.raises(FileFormatError, match=f"another run, with {named}"):
-        load_progress(files[0], context=change(world.scene), memory=memory)
+        load_progress(files[0], context=change(world.scene), start=start)
 
 
 def test_a_column_of_another_name_makes_another_table(world, kept):
-    _, files, memory = kept
+    _, files, start = kept
     schema = world.scene.real.schema
     renamed = replace(schema, features=(replace(schema.features[0], name="other"),))
     scene = replace(world.scene, real=replace(world.scene.real, schema=renamed))
 
     with pytest.raises(FileFormatError, match="other real rows"):
-        load_progress(files[0], context=scene, memory=memory)
+        load_progress(files[0], context=scene, start=start)
 
 
 def test_what_else_must_be_the_same_is_said_by_its_name(world, tmp_path):
-    memory = CountingMemory(world.start)
+    start = world.start.steering
     file = tmp_path / "judged"
-    save_progress(
-        world.start, file, context=world.scene, memory=memory, others={"referee": "a"}
-    )
+    save_progress(world.start, file, context=world.scene, others={"referee": "a"})
 
-    load_progress(file, context=world.scene, memory=memory, others={"referee": "a"})
+    load_progress(file, context=world.scene, start=start, others={"referee": "a"})
     for others in ({"referee": "b"}, None):
         with pytest.raises(FileFormatError, match="with other referee"):
-            load_progress(file, context=world.scene, memory=memory, others=others)
+            load_progress(file, context=world.scene, start=start, others=others)
 
 
 def test_a_damaged_file_is_refused(world, kept):
-    _, files, memory = kept
+    _, files, start = kept
     content = files[1].read_bytes()
     files[1].write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
 
     with pytest.raises(FileFormatError, match="damaged"):
-        load_progress(files[1], context=world.scene, memory=memory)
+        load_progress(files[1], context=world.scene, start=start)
 
 
 def test_a_memory_that_cannot_be_read_is_refused_in_a_sentence(world, kept):
     _, files, _ = kept
 
-    class Forgetful(CountingMemory):
-        def read(self, saved):
+    class Forgetful(CountingSteering):
+        def restore(self, saved):
             raise UserInputError(f"{len(saved.arrays)} weights are too few")
 
     with pytest.raises(FileFormatError, match=r"damaged: .*1 weights are too few"):
-        load_progress(files[0], context=world.scene, memory=Forgetful(world.start))
+        load_progress(files[0], context=world.scene, start=Forgetful(None, None, None))
 
 
 def test_a_save_that_fails_leaves_the_file_before_it(world, kept):
-    _, files, memory = kept
+    _, files, start = kept
     before = files[0].read_bytes()
 
-    class Broken(CountingMemory):
-        def written(self, policy, sensor, critic):
-            saved = super().written(policy, sensor, critic)
-            return Archive(saved.arrays, {"liked": object()})  # not for JSON
+    class Broken(CountingSteering):
+        def save(self):
+            return Archive(super().save().arrays, {"liked": object()})  # not for JSON
 
+    parts = world.start.steering
+    broken = Broken(parts.policy, parts.sensor, parts.critic)
     with pytest.raises(TypeError):
         save_progress(
-            world.start, files[0], context=world.scene, memory=Broken(world.start)
+            replace(world.start, steering=broken), files[0], context=world.scene
         )
 
     assert files[0].read_bytes() == before
     assert len(list(files[0].parent.iterdir())) == len(files)
-    assert load_progress(files[0], context=world.scene, memory=memory).window == 1
+    assert load_progress(files[0], context=world.scene, start=start).window == 1

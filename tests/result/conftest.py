@@ -26,6 +26,7 @@ from tabtap.loop import (
     Stages,
     augment,
 )
+from tabtap.policy.steering import PolicySteering
 from tabtap.result import AugmentResult, RunAbout
 from tabtap.table import read_frame
 
@@ -79,9 +80,9 @@ def make_result():
         )
         start = Progress(
             committed=Candidates.none(real),
-            policy=EvenPolicy(),
-            sensor=CountingSensor(real.schema.n_conditions),
-            critic=BestCritic(),
+            steering=PolicySteering(
+                EvenPolicy(), CountingSensor(real.schema.n_conditions), BestCritic()
+            ),
         )
         limits = Limits(budget=budget, time_budget=time_budget)
         outcome = augment(RunContext(real, lineages, stages, config, 0), start, limits)

@@ -169,7 +169,7 @@ def test_certificates_are_json_that_any_program_reads(make_result, classes):
 def test_an_ancestor_that_is_no_real_row_is_a_mistake_of_ours(classes):
     orphan = replace(classes.take(np.array([0])), origin=np.array([-1]))
     rows = Candidates(orphan, orphan.missing < 0, np.zeros(1, np.int64))
-    progress = Progress(committed=rows, policy=None, sensor=None, critic=None)
+    progress = Progress(committed=rows, steering=None)
     lineages = Lineages(np.arange(12) % 3, crossfit=False)
 
     with pytest.raises(AssertionError, match="descends from no real row"):

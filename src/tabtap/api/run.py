@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,6 @@ from tabtap.api.own_parts import (
     describe_function,
     fit_own,
 )
-from tabtap.archive import Archive
 from tabtap.config import AugmentConfig, Preset
 from tabtap.diffusion import BackboneStack, fit_backbone, fit_fold_backbones
 from tabtap.diffusion.backbone import load_stack
@@ -53,12 +52,12 @@ from tabtap.loop import (
     augment,
 )
 from tabtap.loop.resume import load_progress, save_progress
-from tabtap.policy import FeedbackMemory, LearnedPolicy, PassRates, ReferencePolicy
-from tabtap.policy.sensor import TableSensor, Wish
+from tabtap.policy.sensor import Wish
+from tabtap.policy.steering import PolicySteering
 from tabtap.proposal import InpainterStack, LineageProposer, important_by_lineage
 from tabtap.result import AugmentResult, RunAbout, installed_versions
 from tabtap.rng import stream
-from tabtap.stages import ActionPolicy, Commitment, Critic, Evaluator, Observer, Sensor
+from tabtap.stages import Commitment, Evaluator, Observer
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import IntArray
 from tabtap.table.split import folds
@@ -152,17 +151,10 @@ def make_context(
 
 def fresh_start(request: Request) -> Progress:
     """Return a run before its first window."""
-    sensor = TableSensor.of(request.real, request.mixture)
-    config = request.config.policy
-    reference = ReferencePolicy(config, sensor.wanted)
-    policy: ActionPolicy = reference
-    if config.updates_per_step:
-        policy = LearnedPolicy.start(reference, stream(request.seed, "policy"))
+    rng, config = stream(request.seed, "policy"), request.config.policy
     return Progress(
         committed=Candidates.none(request.real),
-        policy=policy,
-        sensor=sensor,
-        critic=FeedbackMemory(config),
+        steering=PolicySteering.start(request.real, request.mixture, config, rng),
     )
 
 
@@ -209,12 +201,12 @@ class Checkpoint:
         path = self._progress_path()
         if path is None or not path.exists():
             return start
-        return load_progress(path, context=context, memory=_Memory(start))
+        return load_progress(path, context=context, start=start.steering)
 
     def keep(self, context: RunContext, progress: Progress) -> None:
         """Write down where the run stands."""
         if (path := self._progress_path()) is not None:
-            save_progress(progress, path, context=context, memory=_Memory(progress))
+            save_progress(progress, path, context=context)
 
     def _progress_path(self) -> Path | None:
         request = self.request
@@ -263,29 +255,6 @@ def _rule(rule: Rule) -> list[str]:
     """Return a rule's name and what it says; of a function, its code."""
     code = describe_function(getattr(rule, "function", None))
     return [rule.name, getattr(rule, "text", code)]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Memory:
-    """Writes down policy, sensor and critic; see ``loop.resume.Memory``."""
-
-    start: Progress
-
-    def written(self, policy: ActionPolicy, sensor: Sensor, critic: Critic) -> Archive:
-        arrays = policy.to_arrays() if isinstance(policy, LearnedPolicy) else {}
-        rates = cast("TableSensor", sensor).pass_rates.to_lists()
-        memory = cast("FeedbackMemory", critic).to_lists()
-        return Archive(arrays, {"pass_rates": rates, "feedback": memory})
-
-    def read(self, saved: Archive) -> tuple[ActionPolicy, Sensor, Critic]:
-        policy = self.start.policy
-        if isinstance(policy, LearnedPolicy):
-            policy = LearnedPolicy.from_arrays(saved.arrays, policy.reference)
-        sensor = cast("TableSensor", self.start.sensor)
-        rates = PassRates.from_lists(saved.about["pass_rates"])
-        config = cast("FeedbackMemory", self.start.critic).config
-        critic = FeedbackMemory.from_lists(saved.about["feedback"], config)
-        return policy, sensor.with_rates(rates), critic
 
 
 # ---- Who is told what happens during a run, from learning the table to the last

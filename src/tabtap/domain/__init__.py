@@ -23,6 +23,7 @@ from tabtap.domain.rows import WHOLE, Candidates, Lineages
 from tabtap.domain.steps import (
     TEMPLATES,
     Action,
+    ActionOutcome,
     Admission,
     Experience,
     Feedback,
@@ -40,6 +41,7 @@ __all__ = [
     "TEMPLATES",
     "WHOLE",
     "Action",
+    "ActionOutcome",
     "Admission",
     "Baseline",
     "Bound",

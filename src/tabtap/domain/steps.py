@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,6 +78,15 @@ class Action:
 
     raw_exploration: float
     """The same before it was clamped: where its density is taken."""
+
+
+class ActionOutcome(NamedTuple):
+    """What came of an action: rows that passed the gates, of how many, and the gain."""
+
+    action: Action
+    n_passed: int
+    n_proposed: int
+    gain: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

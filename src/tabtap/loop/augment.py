@@ -15,15 +15,13 @@ import numpy as np
 
 from tabtap.config import AugmentConfig
 from tabtap.domain import (
-    Action,
+    ActionOutcome,
     Admission,
     Baseline,
     Candidates,
     Certificate,
     CommitRequest,
-    Experience,
     GateContext,
-    LearnerState,
     Lineages,
     ScoresToBeat,
     StepRecord,
@@ -31,14 +29,11 @@ from tabtap.domain import (
 )
 from tabtap.rng import stream
 from tabtap.stages import (
-    ActionPolicy,
     Commitment,
-    Critic,
     Gatekeeper,
     Observer,
     Proposer,
-    Sensor,
-    SpreadingPolicy,
+    Steering,
     Utility,
 )
 from tabtap.table.table import Table, concat
@@ -159,9 +154,7 @@ def _check_pool(
     return replace(
         progress,
         committed=committed,
-        policy=window.policy,
-        sensor=window.sensor,
-        critic=window.critic,
+        steering=window.steering,
         standing=standing,
         steps=(*progress.steps, *window.steps),
         certificates=(*progress.certificates, certificate),
@@ -270,10 +263,8 @@ class WindowInProgress:
     """A window that is being filled."""
 
     pool: Candidates
-    policy: ActionPolicy
-    sensor: Sensor
-    critic: Critic
-    steps: tuple[StepRecord, ...]
+    steering: Steering
+    steps: tuple[StepRecord, ...] = ()
 
 
 OnStep = Callable[[StepRecord], None]
@@ -289,13 +280,7 @@ def fill_window(
     """Take a window's actions (lines 4 to 14 of algorithm 1); None if time ran out."""
     config = context.config
     first = progress.window * config.commit.window_length
-    now = WindowInProgress(
-        Candidates.none(context.real),
-        progress.policy,
-        progress.sensor,
-        progress.critic,
-        (),
-    )
+    now = WindowInProgress(Candidates.none(context.real), progress.steering)
     last = first + config.commit.window_length
     for start in range(first, last, config.actions_per_batch):
         if not in_time():
@@ -315,13 +300,13 @@ def _take_actions(
     numbers: range,
 ) -> WindowInProgress:
     committed = progress.committed
-    state = now.sensor.read(
+    state, actions = now.steering.decide(
         context.real,
         _delivered_rows(context, committed),
         _delivered_rows(context, now.pool),
         baseline.uncertainty,
+        [stream(context.seed, "action", step) for step in numbers],
     )
-    actions = _draw_actions(context, now.policy, state, numbers)
     proposed = context.stages.proposer.propose(
         context.real,
         committed.rows,
@@ -337,21 +322,31 @@ def _take_actions(
         admissions.append(admission)
         pool = Candidates.joined([pool, admission.admitted])
     gains = _gains(context, baseline, admissions)
-    learned = _learn(now, state, actions, proposed, admissions, gains)
-    records = [
-        replace(record, step=step, window=progress.window)
-        for step, record in zip(numbers, learned.steps, strict=True)
+    outcomes = [
+        ActionOutcome(action, len(admission.admitted), len(candidates), gain)
+        for action, admission, candidates, gain in zip(
+            actions, admissions, proposed, gains, strict=True
+        )
     ]
-    return replace(learned, pool=pool, steps=(*now.steps, *records))
-
-
-def _draw_actions(
-    context: RunContext, policy: ActionPolicy, state: LearnerState, numbers: range
-) -> list[Action]:
-    if len(numbers) > 1 and isinstance(policy, SpreadingPolicy):
-        rng = stream(context.seed, "action", numbers[0])
-        return policy.spread(state, len(numbers), rng)
-    return [policy.sample(state, stream(context.seed, "action", t)) for t in numbers]
+    judged, steering = now.steering.learn(state, outcomes)
+    records = [
+        StepRecord(
+            step=step,
+            window=progress.window,
+            state=state,
+            action=outcome.action,
+            n_proposed=outcome.n_proposed,
+            refused=admission.refused,
+            n_admitted=outcome.n_passed,
+            gain=outcome.gain,
+            advantage=advantage,
+            feedback=feedback,
+        )
+        for step, outcome, admission, (feedback, advantage) in zip(
+            numbers, outcomes, admissions, judged, strict=True
+        )
+    ]
+    return WindowInProgress(pool, steering, (*now.steps, *records))
 
 
 def _gains(
@@ -405,42 +400,6 @@ def _admit(
     return Admission(Candidates.joined([part.admitted for part in parts]), refused)
 
 
-def _learn(
-    now: WindowInProgress,
-    state: LearnerState,
-    actions: Sequence[Action],
-    proposed: Sequence[Candidates],
-    admissions: Sequence[Admission],
-    gains: Sequence[float],
-) -> WindowInProgress:
-    sensor, critic = now.sensor, now.critic
-    records, experience = [], []
-    for action, candidates, admission, gain in zip(
-        actions, proposed, admissions, gains, strict=True
-    ):
-        n_passed, n_proposed = len(admission.admitted), len(candidates)
-        sensor = sensor.noted(action.template, n_passed, n_proposed)
-        feedback, advantage, critic = critic.judged(gain, n_passed)
-        experience.append(Experience(state, action, feedback))
-        records.append(
-            StepRecord(
-                step=0,
-                window=0,
-                state=state,
-                action=action,
-                n_proposed=n_proposed,
-                refused=admission.refused,
-                n_admitted=n_passed,
-                gain=gain,
-                advantage=advantage,
-                feedback=feedback,
-            )
-        )
-    return WindowInProgress(
-        now.pool, now.policy.improved(experience), sensor, critic, tuple(records)
-    )
-
-
 # ---- Where a run stands between two windows: all that is needed to go on.
 
 
@@ -461,9 +420,9 @@ class Progress:
     committed: Candidates
     """Synthetic rows of all lineages that were let in."""
 
-    policy: ActionPolicy
-    sensor: Sensor
-    critic: Critic
+    steering: Steering
+    """What has learned from the steps so far."""
+
     standing: ScoresToBeat = field(default_factory=ScoresToBeat)
     steps: tuple[StepRecord, ...] = ()
     certificates: tuple[Certificate, ...] = ()

@@ -2,7 +2,7 @@
 
 The file belongs to one run: it carries fingerprints of the real rows, the folds, the
 settings and the seed, and is refused where one of them differs.  What the stages that
-learn remember is theirs to write down: see ``Memory``.
+learn remember is theirs to write down: see ``Steering``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -38,24 +38,11 @@ from tabtap.domain.written import (
 )
 from tabtap.errors import FileFormatError
 from tabtap.loop.augment import Progress, RunContext
-from tabtap.stages import ActionPolicy, Critic, Sensor
+from tabtap.stages import Steering
 
 FORMAT_NAME = "tabtap-progress"
 FORMAT_VERSION = 1
 """Raised whenever an older reader would misread what is written."""
-
-
-class Memory(Protocol):
-    """Writes down what the stages that learn remember, and reads it back.
-
-    Only whoever picked the stages knows what they are; the loop does not.
-    """
-
-    def written(self, policy: ActionPolicy, sensor: Sensor, critic: Critic) -> Archive:
-        """Return arrays, and lists and numbers that JSON can hold."""
-
-    def read(self, saved: Archive) -> tuple[ActionPolicy, Sensor, Critic]:
-        """Return stages that go on exactly as those that were written down."""
 
 
 def save_progress(
@@ -63,7 +50,6 @@ def save_progress(
     path: str | Path,
     *,
     context: RunContext,
-    memory: Memory,
     others: Mapping[str, str] | None = None,
 ) -> None:
     """Write where a run stands to one file, whole or not at all.
@@ -76,8 +62,6 @@ def save_progress(
         Where to; an older file is replaced.
     context : RunContext
         The run it belongs to.
-    memory : Memory
-        Writes down the stages that learn.
     others : mapping of str to str, optional
         What else must be the same when the run goes on: who judges, which rules.
 
@@ -86,7 +70,7 @@ def save_progress(
     UserInputError
         If the folder does not exist.
     """
-    learned = memory.written(progress.policy, progress.sensor, progress.critic)
+    learned = progress.steering.save()
     standing, standing_about = _standing_written(progress.standing)
     arrays = add_prefix("committed", candidates_to_arrays(progress.committed))
     arrays |= add_prefix("steps", steps_to_arrays(progress.steps))
@@ -110,7 +94,7 @@ def load_progress(
     path: str | Path,
     *,
     context: RunContext,
-    memory: Memory,
+    start: Steering,
     others: Mapping[str, str] | None = None,
 ) -> Progress:
     """Return the progress that ``save_progress`` wrote.
@@ -121,8 +105,8 @@ def load_progress(
         The file.
     context : RunContext
         The run that is to go on.
-    memory : Memory
-        Reads back the stages that learn.
+    start : Steering
+        That of the run's beginning, which reads back what was learned since.
     others : mapping of str to str, optional
         As when it was saved.
 
@@ -146,21 +130,17 @@ def load_progress(
             " Go on with what it was saved with, or remove the file to begin anew."
         )
     with reading(path, "run"):
-        return _progress(archive, context, memory)
+        return _progress(archive, context, start)
 
 
-def _progress(archive: Archive, context: RunContext, memory: Memory) -> Progress:
+def _progress(archive: Archive, context: RunContext, start: Steering) -> Progress:
     about, arrays = archive.about, archive.arrays
-    policy, sensor, critic = memory.read(
-        Archive(strip_prefix("memory", arrays), about["memory"])
-    )
+    learned = Archive(strip_prefix("memory", arrays), about["memory"])
     return Progress(
         committed=candidates_from_arrays(
             context.real.schema, strip_prefix("committed", arrays)
         ),
-        policy=policy,
-        sensor=sensor,
-        critic=critic,
+        steering=start.restore(learned),
         standing=_standing(about["standing"], strip_prefix("standing", arrays)),
         steps=steps_from_saved(about["steps"], strip_prefix("steps", arrays)),
         certificates=tuple(
