@@ -11,6 +11,21 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON_BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+CUT_SHORT = """
+import sys
+from dataclasses import replace
+from tabtap import config
+from tabtap.cli.app import main
+def short(preset):
+    commit = replace(preset.augment.commit, window_length=4)
+    augment = replace(preset.augment, n_steps=4, commit=commit)
+    diffusion = replace(preset.diffusion, n_steps=40)
+    return replace(preset, augment=augment, diffusion=diffusion)
+config.PRESETS = {name: short(preset) for name, preset in config.PRESETS.items()}
+sys.exit(main())
+"""
+"""The command, with generators trained for fewer steps and a single window."""
+
 FOLDERS = re.findall(r"^    (\S+)/ {2,}\S", README, re.MULTILINE)
 
 
@@ -31,13 +46,20 @@ def test_the_examples_run_one_after_the_other(capsys, monkeypatch, tmp_path):
     assert (tmp_path / "birds.html").is_file()
 
 
-def test_the_commands_run_one_after_the_other(tmp_path):
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(["-c", CUT_SHORT], id="cut short"),
+        pytest.param(["-m", "tabtap"], id="as they are", marks=pytest.mark.slow),
+    ],
+)
+def test_the_commands_run_one_after_the_other(program, tmp_path):
     (block,) = re.findall(r"^```console\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     commands = [line.removeprefix("$ tabtap ") for line in block.splitlines()]
 
     codes = [
         subprocess.run(
-            [sys.executable, "-m", "tabtap", *shlex.split(command)],
+            [sys.executable, *program, *shlex.split(command)],
             cwd=tmp_path,
             capture_output=True,
             check=False,
