@@ -33,6 +33,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"sklearn\..*"),
     # Parts that one gets from others and never makes.
     (r"py:class", r"tabtap\.gates\.rules\.Rule"),
+    (r"py:class", r"tabtap\.archive\.Archive"),
     (r"py:class", r"tabtap\.diffusion\.encoding\.(Encoding|Layout)"),
     (r"py:class", r"tabtap\.table\.distance\.DistanceScale"),
     (r"py:class", r"tabtap\.loop\.augment\.Outcome"),
