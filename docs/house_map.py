@@ -118,13 +118,20 @@ def entered_modules() -> list[str]:
 def the_map(source: Path = SOURCE) -> str:
     """Return the map as Markdown: each package, its modules, and what they import."""
     graph = import_graph(source)
+    alone = single_readers(graph)
     packages = sorted({_home(name) for name in graph})
     parts = []
     for package in packages:
         inside = sorted(name for name in graph if _home(name) == package)
-        title = package or "top level"
-        parts.append(f"**{title}**\n\n" + "".join(_line(n, graph) for n in inside))
+        lines = [_line(name, graph) + _mark(alone.get(name)) + "\n" for name in inside]
+        parts.append(f"**{package or 'top level'}**\n\n" + "".join(lines))
     return "\n".join(parts)
+
+
+def _mark(reader: str | None) -> str:
+    if reader is None:
+        return ""
+    return f" (read by `{reader.rpartition('.')[2]}` alone)"
 
 
 def _home(name: str) -> str:
@@ -147,7 +154,7 @@ def _line(name: str, graph: dict[str, set[str]]) -> str:
     leaf = name.rpartition(".")[2] if name.count(".") else name
     is_package = home and name == "tabtap." + home.replace("/", ".")
     title = f"{leaf}/" if is_package else leaf
-    return f"- `{title}`" + (f" reads {told}\n" if told else "\n")
+    return f"- `{title}`" + (f" reads {told}" if told else "")
 
 
 def main(arguments: list[str]) -> None:
