@@ -71,6 +71,8 @@ def measure_missing(
     wanted: Iterable[Record],
     identity: Callable[[Mapping[str, Any]], object],
     out: Path | None,
+    *,
+    jobs: int = 1,
 ) -> list[Record]:
     """Measure what a file does not hold yet; return all records, the known ones first.
 
@@ -84,11 +86,14 @@ def measure_missing(
         Tells of a heading or record which measurement it is.
     out : Path, optional
         The file; without it everything is measured and nothing written.
+    jobs : int, default=1
+        Processes, as in ``hand_out``.
     """
     known = [] if out is None else read_records(out)
     done = {identity(record) for record in known}
     left = [(heading,) for heading in wanted if identity(heading) not in done]
-    found = keep_all(([record] for record in hand_out(measure, left)), out, stamp())
+    measured = hand_out(measure, left, jobs=jobs)
+    found = keep_all(([record] for record in measured), out, stamp())
     return [*known, *chain.from_iterable(found)]
 
 

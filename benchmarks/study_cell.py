@@ -1,9 +1,10 @@
 """The parts of a cell of the study: rungs, whole runs and poisoned pools.
 
-All stand on the same six backbones, fitted in one batch.  Five have each not seen one
-fold, the sixth has seen every real row; the crossfit runs use the five, everything
-else the sixth.  What a part's rows are really worth is asked of the referee, on
-untouched test rows.
+All stand on the same backbones, fitted in one batch.  Each has not seen one fold of one
+partition, but for the last, which has seen every real row; the crossfit runs use as
+many of the former as they have partitions, everything else the last.  The referee is
+the mean of the panel, as the paper averages its predictors; it is asked on untouched
+test rows what a part's rows are really worth.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from cells import Cell, Settings
 from records import Record
 
+from tabtap.api.choices import choose_referee, task_of
 from tabtap.api.run import Request, fresh_start, lineages_of, make_context
 from tabtap.config import PRESETS, DiffusionConfig, Preset
 from tabtap.diffusion import Backbone, BackboneStack, load_stack
@@ -28,6 +30,7 @@ from tabtap.domain import (
     Bound,
     Certificate,
     CommitRequest,
+    Decision,
     Lineages,
     ScoresToBeat,
 )
@@ -61,7 +64,7 @@ class Ground:
     """The fold members in the order of their folds, then the one that saw all rows."""
 
     fit_seconds: float
-    """CPU seconds of fitting all six, now or when they were kept."""
+    """CPU seconds of fitting them all, now or when they were kept."""
 
     @property
     def real(self) -> Table:
@@ -90,7 +93,15 @@ class Ground:
 
 def request_of(cell: Cell, real: Table, preset: Preset) -> Request:
     """Return a run on some rows; the folds are the same for every preset."""
-    return request_for(real, preset, int(cell.stream("run").integers(2**31)))
+    request = request_for(real, preset, int(cell.stream("run").integers(2**31)))
+    mean_of_panel = choose_referee(
+        "panel",
+        task_of(real),
+        license_policy="open",
+        n_jobs=1,
+        n_folds=preset.augment.utility.n_folds,
+    )
+    return replace(request, referee=mean_of_panel)
 
 
 def prepare(
@@ -114,7 +125,8 @@ def prepare(
         spent = float(seconds.read_text(encoding="utf-8"))
         return Ground(cell, repetition, load_stack(kept), spent)
     real = repetition.real
-    lineages = lineages_of(request_of(cell, real, PRESETS["fast"]))
+    # Of all runs it has the most partitions, and the others have the first of these.
+    lineages = lineages_of(request_of(cell, real, RUNS["default"]))
     members = (*lineages.members, WHOLE)
     started = time.process_time()
     stack = _fit(
@@ -227,13 +239,13 @@ class WatchedCommitment:
     """Decides as the commitment it wraps, and keeps what was decided about what."""
 
     inner: Commitment
-    seen: list[tuple[CommitRequest, Certificate]] = field(default_factory=list)
+    seen: list[tuple[CommitRequest, Decision]] = field(default_factory=list)
 
-    def check(self, trial: CommitRequest) -> tuple[Certificate, ScoresToBeat]:
+    def check(self, trial: CommitRequest) -> Decision:
         """Let the commitment decide, and remember."""
-        certificate, standing = self.inner.check(trial)
-        self.seen.append((trial, certificate))
-        return certificate, standing
+        decision = self.inner.check(trial)
+        self.seen.append((trial, decision))
+        return decision
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,7 +253,10 @@ class Run:
     """A finished run: its rows, its checks and what it took."""
 
     rows: Table
-    checks: tuple[tuple[CommitRequest, Certificate], ...]
+    checks: tuple[tuple[CommitRequest, Decision], ...]
+    min_gain: float
+    """Smallest gain that its rule lets in."""
+
     stop: str
     evaluator: str
     seconds: Mapping[str, float]
@@ -262,6 +277,7 @@ def run_loop(ground: Ground, preset: Preset, budget: int) -> Run:
     return Run(
         rows=committed.take(lineages.delivered(committed)),
         checks=tuple(watched.seen),
+        min_gain=preset.augment.commit.min_gain,
         stop=outcome.stop.value,
         evaluator=request.evaluator.evaluator.name,
         seconds={"run": spent, **watch.cpu_seconds},
@@ -271,15 +287,21 @@ def run_loop(ground: Ground, preset: Preset, budget: int) -> Run:
 def check_records(run: Run, truth: Truth) -> list[Record]:
     """Return one record per commitment check, with the true gain of its pool."""
     return [
-        checked(trial, certificate, truth)
-        for trial, certificate in run.checks
+        checked(trial, decision, truth, run.min_gain)
+        for trial, decision in run.checks
         if len(trial.pool)
     ]
 
 
-def checked(trial: CommitRequest, certificate: Certificate, truth: Truth) -> Record:
-    """Return what was estimated and decided about a pool, and what was true."""
-    everything = concat([trial.committed, trial.pool])
+def checked(
+    trial: CommitRequest, decision: Decision, truth: Truth, min_gain: float
+) -> Record:
+    """Return what was estimated and decided about a pool, and what was true.
+
+    The truth is that of the part of the pool that the certificate is about.
+    """
+    certificate = decision.certificate
+    everything = concat([trial.committed, trial.pool.take(decision.kept)])
     before, after = (
         rows.take(trial.lineages.delivered(rows))
         for rows in (trial.committed, everything)
@@ -290,6 +312,9 @@ def checked(trial: CommitRequest, certificate: Certificate, truth: Truth) -> Rec
         "window": certificate.window,
         "look": certificate.look,
         "first": not len(trial.committed),
+        "n_folds": certificate.n_folds,
+        "min_gain": min_gain,
+        "plain_falls": _plain_falls(certificate),
         "n_rows": certificate.n_rows,
         "committed": certificate.committed,
         "over_real": None if over_real is None else _bound(over_real),
@@ -300,6 +325,12 @@ def checked(trial: CommitRequest, certificate: Certificate, truth: Truth) -> Rec
             for name, values in certificate.evidence.items()
         },
     }
+
+
+def _plain_falls(certificate: Certificate) -> bool:
+    """Whether accuracy or RMSE is estimated to get worse, which nothing makes good."""
+    figures = certificate.figures
+    return bool(figures) and figures[0].gain < 0.0
 
 
 def _bound(bound: Bound) -> dict[str, float]:
@@ -391,13 +422,23 @@ def _offered(
     standing, baseline = ScoresToBeat(), _unasked(real)
     if not lineages.crossfit:
         baseline = context.stages.utility.baseline(real.empty())
+    min_gain = request.config.commit.min_gain
     for name, pool in _pools(ground, lineages, protocol):
         trial = CommitRequest(0, lineages, real.empty(), pool, baseline, standing, 0)
-        certificate, after = context.stages.commitment.check(trial)
+        decision = context.stages.commitment.check(trial)
         # Whatever was decided, the next pool also comes first; what real rows alone
         # score is known now.
-        standing = ScoresToBeat(after.real, after.real)
-        yield name, checked(trial, certificate, truth)
+        standing = _before_any(decision.standing)
+        yield name, checked(trial, decision, truth, min_gain)
+
+
+def _before_any(standing: ScoresToBeat) -> ScoresToBeat:
+    """Return what the first pool is compared with, once real rows were scored."""
+    real = standing.real
+    if real is None:  # the paper's rule asks for nothing
+        return ScoresToBeat()
+    ((learner, scores),) = real.choices().items()
+    return ScoresToBeat(real, real, scores, learner)
 
 
 def _unasked(real: Table) -> Baseline:

@@ -198,6 +198,11 @@ class WorthUtility:
         return UtilityEstimate(float(np.mean(folds)), tuple(folds))
 
 
+def one_learner(scores):
+    """Return what a referee of a single learner says."""
+    return RefereeScores({"learner": np.asarray(scores)})
+
+
 @dataclass
 class WorthReferee:
     """A referee to whom a row's score rises by the worth that may stand beside it."""
@@ -206,18 +211,21 @@ class WorthReferee:
     lineages: Lineages
     worth: object
     name: str = "stand-in: worth"
+    learners: dict = field(default_factory=dict)
     n_asked: int = 0
 
-    def scores(self, synthetic):
-        self.n_asked += 1
+    def scores(self, synthetic, only=None):
+        self.n_asked += only is None
         beside = [
             self.worth(self.lineages.held_by(self.lineages.judging(k), synthetic))
-            for k in self.lineages.fold
+            for k in self.lineages.partitions[0]
         ]
         # Rows profit unequally, so that there is an error bar.
         unequal = 1 + 0.2 * np.cos(np.arange(len(self.real)))
+        if only is not None:  # copies of real rows are worth nothing
+            beside = [0.0]
         scores = 0.5 + np.array(beside) * unequal
-        return RefereeScores(scores, {"one": scores, "other": scores - 0.1})
+        return RefereeScores({"one": scores, "other": scores - 0.1})
 
 
 # ---- Policies, sensors and critics: what is tried next.

@@ -176,6 +176,9 @@ class UtilityConfig:
     n_folds: int = 5
     """Folds of the real rows; the paper's M."""
 
+    n_partitions: int = 3
+    """Times that the rows are cut into folds, each time anew; fewer for many rows."""
+
     focus_fraction: float = 1.0
     """Share of each fold's rows, the hardest, that are asked about; alpha."""
 
@@ -184,6 +187,7 @@ class UtilityConfig:
 
     def __post_init__(self) -> None:
         check_whole("n_folds", self.n_folds, least=2, hint=5)
+        check_whole("n_partitions", self.n_partitions, least=1, hint=3)
         if self.max_committed is not None:
             check_whole("max_committed", self.max_committed, least=0, hint=100)
         check_between("focus_fraction", self.focus_fraction, 0.0, 1.0, hint=1.0)
@@ -199,18 +203,19 @@ class CommitConfig:
     window_length: int = 32
     """Steps between two commitment checks; the paper's K."""
 
-    min_gain: float = 0.0
-    """Gain a pool must show beyond its error bar; the paper's tau."""
+    min_gain: float = 0.005
+    """Smallest gain that is worth having, as an estimate.  In the paper's protocol its
+    tau: what the gain must exceed beyond its error bar."""
 
     confidence: float = 0.8
     """One-sided confidence of the run; single attempts are held to more, at 0.8 to
-    90 %, then 96.7, 98.3, ... %.  In the paper's protocol: two-sided, of each check."""
+    85 %, then 96.2, 99.1, ... %.  In the paper's protocol: two-sided, of each check."""
 
     increment_confidence: float = 0.5
     """One-sided confidence that a pool adds to those before it; 0.5: more likely than
     not.  Without a meaning in the paper's protocol."""
 
-    patience: int = 3
+    patience: int = 2
     """Windows that may fail in a row before the run ends."""
 
     def __post_init__(self) -> None:
@@ -271,8 +276,16 @@ class AugmentConfig:
                 candidates_per_step=16, hard_share=0.5, redraw_target=False
             ),
             gates=GateConfig(range_quantiles=(0.01, 0.99), plausibility=True),
-            utility=UtilityConfig(focus_fraction=0.2, max_committed=None),
-            commit=CommitConfig(protocol="paper", window_length=20, confidence=0.95),
+            utility=UtilityConfig(
+                n_partitions=1, focus_fraction=0.2, max_committed=None
+            ),
+            commit=CommitConfig(
+                protocol="paper",
+                window_length=20,
+                min_gain=0.0,
+                confidence=0.95,
+                patience=3,
+            ),
         )
 
 
@@ -499,9 +512,10 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             augment=AugmentConfig(
                 actions_per_batch=32,
                 policy=PolicyConfig(updates_per_step=0),
-                commit=CommitConfig(patience=2),
+                utility=UtilityConfig(n_partitions=2),
+                commit=CommitConfig(patience=1),
             ),
-            diffusion=DiffusionConfig(n_steps=600),
+            diffusion=DiffusionConfig(n_steps=400),
         ),
         "paper": Preset(
             augment=AugmentConfig.paper(),

@@ -94,7 +94,7 @@ class LineageProposer:
 
         There are ``candidates_per_step`` rows of each lineage, or none if it knows no
         row of the target; ``step`` is the action's position in the list.  ``real`` is
-        in the order of ``lineages.fold``, ``committed`` is of all lineages, and
+        in their order, ``committed`` is of all lineages, and
         ``hardness`` of the real rows, NaN where it is not known.
 
         Equation 12, with anchors and masks drawn independently (equation 11).  What an
@@ -350,7 +350,7 @@ class AnchorPool:
 
     def eligible(self, member: int, target: int) -> IntArray:
         """Return the numbers of a target's rows that a lineage may start from."""
-        n_real = len(self.lineages.fold)
+        n_real = self.lineages.n_real
         made = np.flatnonzero(self.rows.unseen_fold[n_real:] == member) + n_real
         known = np.concatenate([self.lineages.seen(member), made])
         return np.asarray(known[self.condition[known] == target])

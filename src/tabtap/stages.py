@@ -7,7 +7,7 @@ a method promises beyond its types is tested for every implementation in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -19,15 +19,15 @@ from tabtap.domain import (
     Admission,
     Baseline,
     Candidates,
-    Certificate,
     CommitRequest,
+    Decision,
     Experience,
     Feedback,
+    Figure,
     GateContext,
     LearnerState,
     Prediction,
     RefereeScores,
-    ScoresToBeat,
     StepRecord,
     Template,
     UtilityEstimate,
@@ -218,16 +218,30 @@ class Referee(Protocol):
     def name(self) -> str:
         """Who scores, by what."""
 
-    def scores(self, synthetic: Table) -> RefereeScores:
-        """Return a score of every real row or fold; larger is better."""
+    @property
+    def learners(self) -> Mapping[str, str]:
+        """Class, settings and version of every learner that is asked."""
+
+    def scores(
+        self, synthetic: Table, only: Sequence[str] | None = None
+    ) -> RefereeScores:
+        """Return a score of every real row by each learner, or by some of them."""
+
+    def figures(
+        self,
+        best_alone: Sequence[FloatArray],
+        without: Sequence[FloatArray],
+        with_rows: Sequence[FloatArray],
+    ) -> tuple[Figure, ...]:
+        """Return the figures that people read, of these answers."""
 
 
 @runtime_checkable
 class Commitment(Protocol):
     """Decides whether a pool enters the training table."""
 
-    def check(self, request: CommitRequest) -> tuple[Certificate, ScoresToBeat]:
-        """Return the decision, and what the next pool is compared with."""
+    def check(self, request: CommitRequest) -> Decision:
+        """Return what was decided, and about which rows of the pool."""
 
 
 class Observer(Protocol):

@@ -70,6 +70,33 @@ def capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
+_LEARNERS = {
+    "linear": "a linear model",
+    "neighbors": "nearest neighbours",
+    "forest": "a random forest",
+    "boosting": "boosting",
+    "small_leaves": "boosting with small leaves (min_samples_leaf=5)",
+    "network": "a small neural network",
+    "lightgbm": "LightGBM",
+    "xgboost": "XGBoost",
+    "panel": "the usual learners",
+}
+_LINEAR = {"classification": "logistic regression", "regression": "ridge regression"}
+
+
+def learner_words(name: str, task: str = "") -> str:
+    """Return a learner as people call it, to go into a sentence.
+
+    Examples
+    --------
+    >>> learner_words("forest"), learner_words("linear", "regression")
+    ('a random forest', 'ridge regression')
+    """
+    if name == "linear" and task in _LINEAR:
+        return _LINEAR[task]
+    return _LEARNERS.get(name, name)
+
+
 # ---- For a page, which has narrow spaces and a true minus sign.
 
 

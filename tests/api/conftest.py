@@ -24,7 +24,7 @@ def tiny_preset(**commit):
             actions_per_batch=2,
             policy=PolicyConfig(exploration=0.9),
             proposal=ProposalConfig(candidates_per_step=4),
-            utility=UtilityConfig(n_folds=3),
+            utility=UtilityConfig(n_folds=3, n_partitions=1),
             commit=CommitConfig(window_length=4, **commit),
         ),
         diffusion=DiffusionConfig(n_steps=25, n_sample_steps=4, width=32),
@@ -42,6 +42,13 @@ def oracles_may_judge(monkeypatch):
             check_own_judge(judge, *given)
 
     monkeypatch.setattr(run, "check_own_judge", check)
+
+
+@pytest.fixture(autouse=True)
+def no_advice(request, monkeypatch):
+    """Score nothing else that could be done, which takes seconds, unless asked to."""
+    if "advice" not in request.node.name:
+        monkeypatch.setattr(run, "alternatives", lambda *_: ())
 
 
 @pytest.fixture

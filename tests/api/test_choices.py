@@ -1,7 +1,13 @@
 import pytest
 
-from tabtap.api.choices import choose_judge, choose_referee, learner_names
+from tabtap.api.choices import (
+    choose_judge,
+    choose_referee,
+    learner_names,
+    one_learner,
+)
 from tabtap.errors import UserInputError
+from tabtap.evaluate.evaluators import PANEL
 
 JUDGING = {"license_policy": "open", "n_jobs": 1}
 
@@ -17,13 +23,22 @@ def test_every_learner_can_be_a_judge_by_name(name, task):
     assert chosen.evaluator.name == name
 
 
-def test_the_panel_by_name_is_the_panel_by_default():
-    by_name, by_default = (
-        choose_referee(choice, "classification", n_folds=5, **JUDGING)
-        for choice in ("panel", "auto")
+def test_the_best_of_the_panel_is_promised_unless_its_mean_or_a_member_is_named():
+    best, mean, forest = (
+        choose_referee(choice, "classification", n_folds=5, **JUDGING).evaluator
+        for choice in ("auto", "panel", "forest")
     )
 
-    assert by_name == by_default
+    assert [best.name, mean.name, forest.name] == ["best", "panel", "forest"]
+    assert best.members == mean.members == PANEL
+    assert best.share == forest.share == 0.8  # boosters are judged on four fifths
+
+
+def test_learner_and_referee_are_two_names_of_one_setting():
+    assert one_learner("forest", "auto") == one_learner("auto", "forest") == "forest"
+    assert one_learner("auto", "auto") == "auto"
+    with pytest.raises(UserInputError, match=r"referee='linear'.*Keep learner="):
+        one_learner("forest", "linear")
 
 
 @pytest.mark.parametrize(
@@ -31,5 +46,5 @@ def test_the_panel_by_name_is_the_panel_by_default():
     [("lightgm", "lightgbm"), ("forrest", "forest"), ("zzz", "auto")],
 )
 def test_an_unknown_judge_gets_the_nearest_name(wrong, meant):
-    with pytest.raises(UserInputError, match=f"referee='{wrong}'.*Try '{meant}'"):
+    with pytest.raises(UserInputError, match=f"learner='{wrong}'.*Try '{meant}'"):
         choose_referee(wrong, "classification", n_folds=5, **JUDGING)

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from types import MappingProxyType
 from xml.etree import ElementTree
 
 import numpy as np
@@ -150,13 +151,14 @@ class Scores:
     """A referee who says what a test wants to hear."""
 
     name = "stand-in"
+    learners = MappingProxyType({})
 
     def __init__(self, after):
         self.after = after
 
-    def scores(self, synthetic):
-        del synthetic
-        return RefereeScores(self.after)
+    def scores(self, synthetic, only=None):
+        del synthetic, only
+        return RefereeScores({"one": self.after})
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -164,7 +166,7 @@ class Scores:
 def test_a_replayed_decision_is_the_rules_own(birds, make_check, seed, first):
     rng = np.random.default_rng(seed)
     n = 12
-    real, before, after = rng.normal(size=(3, n)) * 0.1 + [[0], [0.05], [0.1]]
+    real, before, after = rng.normal(size=(3, n)) * 0.06 + [[0], [0.09], [0.1]]
     before = real if first else before
     rows = birds.take(np.arange(n))
     lineages = Lineages(np.arange(n) % 2, crossfit=True)
@@ -176,16 +178,37 @@ def test_a_replayed_decision_is_the_rules_own(birds, make_check, seed, first):
         rows.empty() if first else held,
         held,
         Baseline((), (), (), nothing, nothing),
-        ScoresToBeat(RefereeScores(real), RefereeScores(before)),
+        ScoresToBeat(
+            RefereeScores({"one": real}), RefereeScores({"one": before}), before, "one"
+        ),
         n_attempts_used=1,
     )
-    rule = CrossfitCommitment(Scores(after), CommitConfig(confidence=0.8))
-    certificate, _ = rule.check(trial)
+    config = CommitConfig(confidence=0.8, min_gain=0.1)
+    certificate = (
+        CrossfitCommitment(rows, Scores(after), config).check(trial).certificate
+    )
     step = {"confidence": certificate.over_incumbent.confidence}
     evidence = {"real": real, "before": before, "after": after}
-    check = make_check(look=2, first=first, over_incumbent=step, evidence=evidence)
+    check = make_check(
+        **{"look": 2, "first": first, "n_folds": 2, "min_gain": 0.1},
+        **{"over_incumbent": step, "evidence": evidence},
+    )
 
     assert decided_at(check, 0.8) == certificate.committed
+
+
+def test_a_pool_whose_plain_figure_falls_is_refused_at_any_confidence(make_check):
+    assert decided_at(make_check(), 0.5)
+    assert not decided_at(make_check(plain_falls=True), 0.5)
+
+
+def test_a_cross_fitted_promise_minds_the_folds(make_check):
+    plain, wider = (promise(make_check(n_folds=n), 0.9) for n in (0, 5))
+
+    # Nadeau and Bengio: the root of 1 + 5 / 4.
+    assert wider.estimate - wider.lower == pytest.approx(
+        1.5 * (plain.estimate - plain.lower)
+    )
 
 
 def table_lines(checks):
@@ -204,9 +227,9 @@ def test_a_confidence_is_safe_when_it_and_all_above_keep_harm_rare(make_check):
 
     safe = least_safe_confidence(checks)
 
-    assert safe == 0.8  # at 0.7, half of 0.3 is left: t(1) at 0.85 is 1.96, under 2
+    assert safe == 0.85  # at 0.8, 3/4 of 0.2 are spent: t(1) at 0.85 is 1.96, under 2
     shares = [line.split("|")[4].strip() for line in table_lines(checks)]
-    assert shares == ["50", "50", "50", "0", "0", "0", "0", "-"]
+    assert shares == ["50", "50", "50", "50", "0", "0", "0", "-"]
 
 
 def test_where_nothing_is_committed_no_confidence_is_shown_to_be_safe(make_check):

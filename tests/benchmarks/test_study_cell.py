@@ -5,6 +5,7 @@ import pytest
 import study_cell
 from cells import Cell
 from study_cell import (
+    RUNS,
     SHUFFLED,
     Truth,
     clean_pool,
@@ -14,6 +15,7 @@ from study_cell import (
     shuffled,
 )
 
+from tabtap.api.run import lineages_of
 from tabtap.domain import Lineages
 
 QUICK = {"n_steps": 5, "width": 16}
@@ -105,13 +107,21 @@ def test_the_shares_of_poison_are_those_that_were_asked_for():
     assert [*SHUFFLED.values()] == [0.3, 0.5, 1.0]
 
 
-def test_each_fold_has_a_backbone_that_never_saw_it_and_one_saw_all(birds, cell):
-    repetition = cell.repetition(birds)
+def test_each_fold_has_a_backbone_that_never_saw_it_and_one_saw_all(ground):
+    # Three partitions of five folds each.
+    assert ground.stack.unseen_folds == (*range(15), -1)
+    assert len(ground.stack) == 16
 
-    ground = prepare(cell, repetition, QUICK)
 
-    assert ground.stack.unseen_folds == (0, 1, 2, 3, 4, -1)
-    assert len(ground.stack) == 6
+@pytest.mark.parametrize("name", RUNS)
+def test_every_run_finds_its_backbones_among_those_of_the_cell(ground, name):
+    lineages = lineages_of(ground.request(RUNS[name]))
+
+    assert ground.members(lineages).unseen_folds == lineages.members
+
+
+def test_the_referee_of_the_study_is_the_mean_of_the_panel(ground):
+    assert ground.request(RUNS["default"]).referee.evaluator.is_mean
 
 
 def test_backbones_of_a_stopped_run_are_brought_back(birds, cell, tmp_path):

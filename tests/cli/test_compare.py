@@ -1,4 +1,7 @@
 import json
+import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,15 +22,32 @@ def test_methods_are_ranked_and_one_is_advised(tabtap_run, birds):
 
     answer = tabtap_run(
         "compare", "birds.csv", *told, "--test", "later.csv", "--repeats", 2,
-        "--report", "who.html", cwd=birds,
+        "--learners", "--report", "who.html", cwd=birds, columns=80,
     )  # fmt: skip
 
     assert answer.code in (0, 3)
     lines = answer.out.splitlines()
     assert lines[0] == "Methods by score; 60 real rows were asked"
     assert {line.split()[0] for line in lines[4:7]} == {"Real", "SMOTE", "Copies"}
+    start = lines.index("Accuracy of every learner with every method's rows")
+    assert lines[start + 2].split()[:2] == ["learner", "Real"]
+    assert [line.split()[0] for line in lines[start + 4 : start + 10]] == [
+        "linear", "neighbors", "forest", "boosting", "small_leaves", "network",
+    ]  # fmt: skip
+    assert max(map(len, lines)) <= 80
     assert "6 cells" in answer.said
+    assert ("and no new rows: accuracy 0." in answer.said) == (answer.code == 3)
     assert "<h1>Comparison of methods</h1>" in (birds / "who.html").read_text()
+
+
+def test_the_matrix_is_shown_only_if_asked_for(birds, capsys):
+    told = ["--methods", "Copies", "--budget", "30", "--repeats", "2"]
+
+    main(["compare", str(birds / "birds.csv"), "-t", "sex", *told])
+
+    written = capsys.readouterr().out
+    assert written.startswith("Methods by score; 60 real rows were asked")
+    assert "every learner" not in written
 
 
 def test_the_ranking_can_be_read_by_programs(birds, capsys):
@@ -37,8 +57,35 @@ def test_the_ranking_can_be_read_by_programs(birds, capsys):
 
     found = json.loads(capsys.readouterr().out)
     assert found["n_test"] == 60
+    assert found["figure"] == "accuracy"
     assert [m["method"] for m in found["methods"]].count("Real") == 1
+    assert set(found["methods"][0]["by_learner"]) == set(found["learners"])
     assert code == (3 if found["recommended"] is None else 0)
+
+
+@pytest.mark.parametrize(
+    ("learner", "name"),
+    [("forest", "forest"), ("mine:Stump", "Stump"), ("panel", "panel")],
+)
+def test_a_learner_can_be_named(birds, capsys, monkeypatch, learner, name):
+    (birds / "mine.py").write_text(
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "class Stump(DecisionTreeClassifier):\n"
+        "    def __init__(self):\n"
+        "        super().__init__(max_depth=1)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(birds)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    told = ["--methods", "Copies", "--budget", "30", "--repeats", "2", "--json"]
+
+    main(["compare", "birds.csv", "-t", "sex", *told, "--learner", learner])
+
+    found = json.loads(capsys.readouterr().out)
+    assert {m["learner"] for m in found["methods"]} == {name}
+    copies = next(m for m in found["methods"] if m["method"] == "Copies")
+    assert (set(copies["by_learner"]) == {name}) == (name != "panel")
+    assert copies["failures"] == []
 
 
 @pytest.mark.parametrize(
@@ -46,6 +93,9 @@ def test_the_ranking_can_be_read_by_programs(birds, capsys):
     [
         (["--methods", "SMOT"], "SMOTE"),
         (["--test", "none.csv"], "none.csv"),
+        (["--learner", "forrest"], "Try 'forest'"),
+        (["--learner", "judges:NoLearner"], "has no predict"),
+        (["--learner", "sklearn.linear_model:Ridge"], "Ridge"),
         (["--budget", "auto"], "--budget auto is not usable here"),
         (["--report", "birds.csv"], "is the file that is read"),
         (["--test", "narrow.csv"], "lacks columns that TRAIN has: species"),
@@ -53,7 +103,9 @@ def test_the_ranking_can_be_read_by_programs(birds, capsys):
 )
 def test_bad_input_is_one_paragraph(birds, capsys, monkeypatch, arguments, said):
     (birds / "narrow.csv").write_text("sex,island\nmale,Dream\n", encoding="utf-8")
+    shutil.copy(Path(__file__).parent / "judges.py", birds)
     monkeypatch.chdir(birds)
+    monkeypatch.setattr("sys.path", list(sys.path))
 
     code = main(["compare", "birds.csv", "-t", "sex", *arguments])
 

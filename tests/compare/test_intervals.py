@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tabtap.compare.contest import CONFIDENCE, intervals
+from tabtap.compare.standings import CONFIDENCE, intervals
 
 
 def test_a_single_interval_is_students():
@@ -69,3 +69,12 @@ def test_one_row_tells_nothing():
     ((mean, low, high),) = intervals(np.array([[0.5]]))
 
     assert (mean, low, high) == (0.5, -np.inf, np.inf)
+
+
+def test_rows_asked_by_turns_widen_all_intervals_alike(rng):
+    table = rng.standard_normal((40, 3))
+
+    plain, wide = intervals(table), intervals(table, n_folds=5)
+
+    assert wide[:, 0].tolist() == plain[:, 0].tolist()
+    assert wide[:, 0] - wide[:, 1] == pytest.approx(1.5 * (plain[:, 0] - plain[:, 1]))

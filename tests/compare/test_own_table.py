@@ -1,40 +1,38 @@
-"""A comparison on one's own table, with losses whose meaning is known."""
+"""A comparison on one's own table: who is trained on what, and asked about which."""
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from tabtap.compare.advice import advice, recommend
-from tabtap.compare.contest import MethodComparison, summarise
+from tabtap.api.run import lineages_of
+from tabtap.compare.contest import Judges, MethodComparison
+from tabtap.compare.standings import summarise
 from tabtap.compare.store import Cell, Terms
+from tabtap.config import preset_named
 from tabtap.datasets import load_penguins
+from tabtap.domain import Lineages
+from tabtap.errors import UserInputError
+from tabtap.evaluate.evaluators import PANEL, PanelEvaluator
+from tabtap.evaluate.judging import FoldReferee
+from tabtap.evaluate.metric import metric_of
+from tabtap.rivals.ladder import request_for
 from tabtap.table import read_frame
 
-
-def record(method, losses, *, split=0, asked=None, seconds=1.0, failure=None):
-    return {
-        "cell": {"method": method, "split": split},
-        "asked": list(range(len(losses))) if asked is None else asked,
-        "losses": {"LR": list(map(float, losses))},
-        "n_rows": 10,
-        "failure": failure,
-        "costs": {"cpu_seconds": {"method": seconds}},
-    }
-
-
-def flipped(wrong, n_mended):
-    """Return losses with some wrong answers mended."""
-    mended = np.array(wrong, dtype=float)
-    mended[np.flatnonzero(mended)[:n_mended]] = 0.0
-    return mended
-
-
-WRONG = [1.0] * 40 + [0.0] * 60
+LEAF = DecisionTreeClassifier(max_depth=1)
 
 
 @pytest.fixture(scope="module")
 def birds():
     frame = load_penguins().dropna().iloc[::4]
     return read_frame(frame, target="species")
+
+
+def cell(method, split=0, budget=30):
+    terms = Terms(budget=budget)
+    return Cell(dataset="own", n_real=60, split=split, method=method, terms=terms)
+
+
+# ---- Folds and groups.
 
 
 def test_every_row_is_tested_once_and_never_trained_on(birds):
@@ -47,6 +45,23 @@ def test_every_row_is_tested_once_and_never_trained_on(birds):
         train, test = contest.parts(repeat)
         assert len(train) + len(test) == len(birds)
         assert train.origin.tolist() == list(range(len(train)))
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+def test_the_folds_are_the_first_of_tabtap_augment(birds, grouped):
+    groups = np.arange(len(birds)) // 2 if grouped else None
+    request = request_for(birds, preset_named("default"), 3, groups)
+
+    contest = MethodComparison.of(birds, 5, seed=3, groups=groups)
+
+    assert contest.fold.tolist() == lineages_of(request).partitions[0].tolist()
+
+
+def test_a_table_of_few_rows_has_fewer_folds(birds):
+    contest = MethodComparison.of(birds.take(np.arange(0, 84, 28)), 5)
+
+    assert contest.repeats == 3
+    assert contest.judges.panel.share == pytest.approx(2 / 3)
 
 
 def test_groups_stay_on_one_side(birds):
@@ -70,7 +85,7 @@ def test_copies_of_a_row_are_tested_together_and_count_once(birds):
         set(contest.asked(repeat) % 30).isdisjoint(contest.taught(repeat) % 30)
         for repeat in range(3)
     )
-    assert len(np.unique(contest.asked_groups)) == 30
+    assert len(np.unique(contest.asked_rows.groups)) == 30
 
 
 def test_groups_follow_their_rows_to_a_method_that_minds_them(birds, monkeypatch):
@@ -84,11 +99,11 @@ def test_groups_follow_their_rows_to_a_method_that_minds_them(birds, monkeypatch
             seen.append((train, groups))
             return train.take(np.zeros(n, dtype=int))
 
-    monkeypatch.setattr("tabtap.compare.contest.method_named", lambda *_: Spy())
+    monkeypatch.setattr("tabtap.compare.contest.method_named", lambda *_, **__: Spy())
     groups = np.arange(len(birds)) // 5
-    contest = MethodComparison.of(birds, 3, groups=groups, predictors=["KNN"])
+    contest = MethodComparison.of(birds, 3, groups=groups, learner="neighbors")
 
-    contest.record(Cell(dataset="own", n_real=84, split=2, method="TAP"))
+    contest.record(cell("TAP", 2))
 
     ((train, told),) = seen
     assert len(train) == len(told)
@@ -102,123 +117,160 @@ def test_groups_of_a_test_file_come_after_those_of_the_table(birds):
     contest = MethodComparison.of(table, 2, test=test, groups=groups)
 
     assert contest.groups.tolist() == groups[:60].tolist()
-    assert contest.asked_groups.tolist() == groups[60:].tolist()
+    assert contest.asked_rows.groups.tolist() == groups[60:].tolist()
 
 
-def test_rows_of_a_group_count_once():
-    records = [record("Real", WRONG), record("SMOTE", flipped(WRONG, 10))]
+def test_learners_are_chosen_for_part_of_a_test_file_by_other_groups(birds):
+    table, test = birds.take(np.arange(60)), birds.take(np.arange(60, len(birds)))
+    groups = np.arange(len(birds)) // 2
 
-    alone = summarise(records, "classification").of("SMOTE")
-    tens = summarise(records, "classification", np.arange(100) // 10).of("SMOTE")
+    asked = MethodComparison.of(table, 2, test=test, groups=groups).asked_rows
 
-    assert alone.low > 0
-    assert tens.gain == alone.gain
-    assert tens.low < 0  # one group of ten is better, which may be chance
+    assert len(np.unique(asked.fold)) == 5
+    for fold in range(5):
+        inside = asked.groups[asked.fold == fold]
+        assert set(inside).isdisjoint(asked.groups[asked.fold != fold])
+
+
+@pytest.mark.parametrize("n_asked", [1, 2], ids=["one row", "two rows"])
+def test_a_test_file_may_be_too_small_to_choose_by(birds, n_asked):
+    table, test = birds.take(np.arange(60)), birds.take(np.arange(60, 60 + n_asked))
+    contest = MethodComparison.of(table, 2, test=test)
+    records = [contest.record(cell(name)) for name in ("Real", "Copies")]
+
+    comparison = summarise(records, contest.asked_rows)
+
+    assert comparison.of("Copies").learner == comparison.of("Real").learner
+    assert not comparison.of("Copies").is_shown
+
+
+# ---- Learners.
+
+
+def test_it_says_of_real_rows_what_tabtap_augment_says(birds):
+    contest = MethodComparison.of(birds, 3)
+    panel = PanelEvaluator(share=2 / 3)
+    lineages = Lineages(contest.fold, crossfit=True)
+    referee = FoldReferee(birds, lineages, panel, metric_of("score"))
+
+    records = [contest.record(cell("Real", split)) for split in range(3)]
+
+    ours = summarise(records, contest.asked_rows).alone
+    theirs = referee.scores(birds.empty()).by_learner
+    assert list(ours) == list(theirs) == list(PANEL)
+    for name, scores in theirs.items():
+        assert ours[name] == pytest.approx(scores), name
+
+
+@pytest.mark.parametrize(("n_folds", "share"), [(5, 0.8), (None, 1.0)])
+def test_leaves_shrink_only_where_rows_are_held_back(n_folds, share):
+    judges = Judges.of("auto", "classification", n_folds=n_folds)
+
+    assert judges.panel.share == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("choice", "promise", "with_rows", "alone"),
+    [
+        ("auto", "best", set(PANEL), set(PANEL)),
+        ("panel", "panel", set(PANEL), set(PANEL)),
+        ("linear", "linear", {"linear"}, set(PANEL)),
+        (LEAF, "DecisionTreeClassifier", {"DecisionTreeClassifier"},
+         {*PANEL, "DecisionTreeClassifier"}),
+    ],
+    ids=["best", "mean", "of the panel", "own"],
+)  # fmt: skip
+def test_new_rows_are_tried_by_whom_it_is_about(
+    birds, choice, promise, with_rows, alone
+):
+    contest = MethodComparison.of(birds, 2, learner=choice)
+
+    records = {name: contest.record(cell(name)) for name in ("Real", "Copies")}
+
+    assert contest.judges.promise == promise
+    assert set(records["Real"]["answers"]) == alone
+    assert set(records["Copies"]["answers"]) == with_rows
+
+
+def test_all_learners_can_be_asked_for(birds):
+    contest = MethodComparison.of(birds, 2, learner=LEAF).with_everyone()
+
+    answers = contest.record(cell("Copies"))["answers"]
+
+    assert set(answers) == {*PANEL, "DecisionTreeClassifier"}
+
+
+def test_an_unknown_learner_is_refused_before_anything_is_trained(birds):
+    with pytest.raises(UserInputError, match="forest"):
+        MethodComparison.of(birds, 2, learner="forrest")
+
+
+def test_tap_is_told_the_learner_of_the_comparison(birds, monkeypatch):
+    told = {}
+
+    class Spy:
+        def make(self, train, n, *_):
+            return train.take(np.zeros(n, dtype=int))
+
+    def named(name, **settings):
+        told[name] = settings
+        return Spy()
+
+    monkeypatch.setattr("tabtap.compare.contest.method_named", named)
+    contest = MethodComparison.of(birds, 2, learner=LEAF)
+
+    for asked in contest.cells(["TAP", "SMOTE"], Terms(budget=10))[:2]:
+        contest.record(asked)
+
+    assert told == {"TAP": {"learner": LEAF}, "SMOTE": {}}
+
+
+def test_a_cell_names_the_learner_that_tap_is_told(birds):
+    contest = MethodComparison.of(birds, 2, learner=LEAF)
+
+    cells = contest.cells(["TAP", "SMOTE"], Terms())[:2]
+
+    assert [c.settings for c in cells] == [{"learner": "DecisionTreeClassifier"}, {}]
+
+
+# ---- Cells.
 
 
 def test_a_cell_is_worked_with_the_users_rows(birds):
-    contest = MethodComparison.of(birds, 3, predictors=["LR", "KNN"])
-    cell = Cell(
-        dataset="own", n_real=56, split=1, method="Copies", terms=Terms(budget=30)
-    )
+    contest = MethodComparison.of(birds, 3, learner="linear")
 
-    told = contest.work()(cell)
+    told = contest.work()(cell("Copies", 1))
 
     assert told["n_rows"] == 30
     assert told["failure"] is None
-    assert set(told["losses"]) == {"LR", "KNN"}
-    assert len(told["losses"]["LR"]) == len(told["asked"]) == len(contest.asked(1))
-    assert set(told["losses"]["LR"]) <= {0.0, 1.0}
+    stated = np.array(told["answers"]["linear"])
+    assert stated.shape == (len(told["asked"]), 3)
+    assert told["asked"] == contest.asked(1).tolist()
+    assert stated.sum(axis=1) == pytest.approx(1.0)
 
 
 def test_a_test_file_is_asked_in_every_repeat_and_counts_once(birds):
     train, test = birds.take(np.arange(0, 60)), birds.take(np.arange(60, len(birds)))
-    contest = MethodComparison.of(train, 2, test=test, predictors=["KNN"])
-    cells = [Cell(dataset="own", n_real=60, split=i, method="Real") for i in range(2)]
+    contest = MethodComparison.of(train, 2, test=test)
+    records = [contest.record(cell("Real", split)) for split in range(2)]
 
-    comparison = summarise([contest.record(cell) for cell in cells], "classification")
+    comparison = summarise(records, contest.asked_rows)
 
     assert comparison.n_test == len(test)
+    assert comparison.asked.n_trained_folds is None
+    assert len(comparison.alone["linear"]) == len(test)
 
 
-def test_repeats_of_one_row_are_averaged():
-    records = [
-        record("Real", [1.0, 0.0]),
-        record("Real", [1.0, 0.0], split=1),
-        record("SMOTE", [0.0, 0.0]),
-        record("SMOTE", [1.0, 0.0], split=1),
-    ]
+def test_numbers_are_asked_about_in_their_own_units():
+    frame = load_penguins().dropna().iloc[::4]
+    birds = read_frame(frame, target="body_mass_g")
+    contest = MethodComparison.of(birds, 3)
+    records = [contest.record(cell("Real", split)) for split in range(3)]
 
-    comparison = summarise(records, "classification")
+    standing = summarise(records, contest.asked_rows).of("Real")
 
-    assert comparison.pairs["SMOTE"].tolist() == [0.5, 0.0]
-    assert comparison.of("SMOTE").gain == pytest.approx(0.25)
-
-
-def test_nothing_helps_if_nothing_is_better():
-    comparison = summarise(
-        [record("Real", WRONG), record("SMOTE", [1.0] * 100)], "classification"
-    )
-
-    assert recommend(comparison) is None
-    assert advice(comparison).startswith("Nothing helps")
-
-
-def test_a_gain_that_may_be_chance_is_not_recommended():
-    comparison = summarise(
-        [record("Real", WRONG), record("TAP", flipped(WRONG, 1))], "classification"
-    )
-
-    assert recommend(comparison) is None
-    assert "+1.0 points of accuracy" in advice(comparison)
-    assert "may be chance" in advice(comparison)
-
-
-def test_the_cheapest_of_equals_is_enough():
-    comparison = summarise(
-        [
-            record("Real", WRONG),
-            record("SMOTE", flipped(WRONG, 20), seconds=0.1),
-            record("TAP", flipped(WRONG, 21), seconds=30.0),
-        ],
-        "classification",
-    )
-
-    assert recommend(comparison).method == "SMOTE"
-    assert advice(comparison).startswith("SMOTE is enough: a gain of +20.0 points")
-    assert "TAP did best" in advice(comparison)
-
-
-def test_a_method_that_is_shown_to_be_better_is_worth_its_price():
-    comparison = summarise(
-        [
-            record("Real", WRONG),
-            record("SMOTE", flipped(WRONG, 10), seconds=0.1),
-            record("TAP", flipped(WRONG, 35), seconds=30.0),
-        ],
-        "classification",
-    )
-
-    assert advice(comparison).startswith("Use TAP: a gain of +35.0 points")
-
-
-def test_a_gain_in_regression_is_told_in_percent_of_the_squared_error():
-    rng = np.random.default_rng(0)
-    real = 2.0 + rng.random(200)
-    comparison = summarise(
-        [record("Real", real), record("TAP", 0.75 * real)], "regression"
-    )
-
-    assert "+25 % of the squared error" in advice(comparison)
-
-
-def test_a_method_whose_worker_died_added_nothing():
-    dead = {
-        "cell": {"method": "CTGAN", "split": 0},
-        "failure": {"reason": "the worker died"},
-    }
-
-    comparison = summarise([record("Real", WRONG), dead], "classification")
-
-    assert comparison.of("CTGAN").gain == 0.0
-    assert comparison.of("CTGAN").failures == ("the worker died",)
+    spread = frame["body_mass_g"].std(ddof=0)
+    assert 0.2 * spread < standing.plain.value < 0.7 * spread  # grams
+    # The score is an R squared.
+    explained = 1 - (standing.plain.value / spread) ** 2
+    assert standing.score == pytest.approx(explained)

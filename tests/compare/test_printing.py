@@ -1,7 +1,7 @@
 import csv
 import io
 
-from tabtap.compare.printing import FORMATS, TextTable, as_csv, as_latex
+from tabtap.compare.printing import FORMATS, TextTable, as_csv, as_latex, as_text
 
 TABLE = TextTable(
     "Scores, 100 % real",
@@ -20,6 +20,23 @@ def test_text_is_aligned_labels_left_and_figures_right():
         "--------  --  ---------",
         "a|b       20  1.0 ± 0.1",
         "c          5          -",
+        "A note.",
+    ]
+
+
+def test_columns_that_find_no_room_follow_below_with_their_labels():
+    assert as_text(TABLE, width=15).splitlines() == [
+        "Scores, 100 % real",
+        "",
+        "data_set   n",
+        "--------  --",
+        "a|b       20",
+        "c          5",
+        "",
+        "data_set       Real",
+        "--------  ---------",
+        "a|b       1.0 ± 0.1",
+        "c                 -",
         "A note.",
     ]
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from scipy.stats import entropy
-from sklearn.metrics import log_loss, mean_squared_error
+from sklearn.metrics import brier_score_loss, log_loss, mean_squared_error
 
 from tabtap.domain import (
     MIN_PROBABILITY,
@@ -62,17 +62,35 @@ def test_an_answer_that_is_not_a_number_is_not_taken_for_certain():
     assert uncertainty[1] == 0.0
 
 
-def test_class_scores_average_being_right_and_the_labels_probability(queries):
+def test_class_scores_are_one_less_half_the_brier_score(queries):
     scores = ClassPrediction(STATED).scores(queries)
 
-    assert scores == pytest.approx([(1 + 0.7) / 2, 0.1 / 2, 0.3 / 2])
+    wanted = brier_score_loss(
+        queries.target, STATED, labels=[0, 1, 2], scale_by_half=True
+    )
+    assert scores.mean() == pytest.approx(1 - wanted)
+
+
+@pytest.mark.parametrize("true", [0.1, 0.5, 0.8])
+def test_nobody_gains_by_stating_another_probability_than_the_true_one(
+    build_table, true
+):
+    queries = build_table([0, 1], np.zeros(2))
+
+    def expected(stated):
+        scores = ClassPrediction(np.tile([1 - stated, stated], (2, 1))).scores(queries)
+        return (1 - true) * scores[0] + true * scores[1]
+
+    stated = np.linspace(0, 1, 101)
+    best = stated[np.argmax([expected(p) for p in stated])]
+    assert best == pytest.approx(true, abs=0.01)
 
 
 def test_labels_that_tie_share_being_right(build_table):
     queries = build_table([0, 1, 2], np.zeros(3))
     tied = ClassPrediction(np.tile([0.4, 0.4, 0.2], (3, 1)))
 
-    assert tied.scores(queries) == pytest.approx([0.45, 0.45, 0.1])
+    assert tied.right(queries) == pytest.approx([0.5, 0.5, 0.0])
 
 
 def test_probabilities_have_no_unit(real):
@@ -104,7 +122,7 @@ def test_value_hardness_uncertainty_and_scores_are_in_the_same_unit(build_table,
 
     assert prediction.hardness(queries) == pytest.approx([0.0, 1.0])
     assert prediction.uncertainty() == pytest.approx([0.0, 1.0])
-    assert prediction.scores(queries) == pytest.approx([1.0, 0.5])
+    assert prediction.scores(queries) == pytest.approx([1.0, 0.0])
 
 
 def test_value_losses_without_a_unit_are_refused(build_table):

@@ -1,14 +1,12 @@
-import importlib.util
 import sys
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from tabtap.domain import ClassPrediction, ValuePrediction
 from tabtap.errors import UserInputError
-from tabtap.evaluate import EstimatorEvaluator, evaluators
+from tabtap.evaluate import EstimatorEvaluator
 from tabtap.evaluate.evaluators import (
     BOOSTERS,
     EnsembleEvaluator,
@@ -54,7 +52,8 @@ def test_more_informative_contexts_lower_the_loss(build_table):
 # ---- The panel.
 
 
-MEMBERS = ["linear", "neighbors", "forest", "boosting"]
+MEMBERS = ["linear", "neighbors", "forest", "boosting", "small_leaves", "network"]
+BOTH = ("boosting", "small_leaves")
 
 
 @pytest.fixture
@@ -101,27 +100,42 @@ def test_its_members_are_learners_that_people_train(task):
     assert list(panel_learners(task)) == MEMBERS
 
 
-def test_scikit_learn_boosts_where_lightgbm_is_not_installed(monkeypatch):
-    monkeypatch.setattr(evaluators, "find_spec", lambda _: None)
-
-    booster = panel_learners("classification")["boosting"]
-
-    assert isinstance(booster, HistGradientBoostingClassifier)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_no_optional_package_changes_the_panel(task):
+    for learner in panel_learners(task).values():
+        assert type(learner).__module__.startswith("sklearn.")
 
 
-@pytest.mark.parametrize("has_lightgbm", [True, False])
+def test_the_leaves_of_both_boosters_shrink_with_the_share_of_rows():
+    leaves = [
+        [panel_learners("regression", share)[name].min_samples_leaf for name in BOTH]
+        for share in (1.0, 0.8)
+    ]
+
+    assert leaves == [[20, 5], [16, 4]]
+
+
+def test_some_members_answer_as_they_do_among_all(build_table):
+    table = build_table(np.arange(20) % 2, np.linspace(0.0, 1.0, 20))
+
+    whole = PanelEvaluator().predict([table], [table])[0]
+    forest = PanelEvaluator().only(["forest"])
+
+    (member,) = forest.predict([table], [table])[0].members.values()
+    assert member.probabilities == pytest.approx(whole.members["forest"].probabilities)
+    assert forest.name == "forest"
+    assert PanelEvaluator().name == "panel"
+    assert PanelEvaluator(is_mean=False).name == "best"
+
+
 @pytest.mark.parametrize(
     ("n_rows", "n_copies", "splits"),
     [(36, 1, False), (40, 1, True), (36, 2, True)],
     ids=["cannot split 36 rows", "splits 40", "copies of the 36 revive it"],
 )
 def test_the_booster_has_the_leaves_of_those_that_people_train(
-    build_table, monkeypatch, has_lightgbm, n_rows, n_copies, splits
+    build_table, n_rows, n_copies, splits
 ):
-    if has_lightgbm:
-        pytest.importorskip("lightgbm")
-    spec = importlib.util.find_spec("sklearn") if has_lightgbm else None
-    monkeypatch.setattr(evaluators, "find_spec", lambda _: spec)
     label = np.arange(n_rows) % 2
     table = build_table(label, label + np.linspace(0.0, 0.1, n_rows))
     context = concat([table] * n_copies)

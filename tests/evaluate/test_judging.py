@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -12,14 +13,13 @@ from tabtap.config import UtilityConfig
 from tabtap.domain import ClassPrediction, Lineages, ValuePrediction
 from tabtap.errors import EvaluatorError, UserInputError
 from tabtap.evaluate import EstimatorEvaluator, PanelEvaluator
-from tabtap.evaluate.evaluators import PanelPrediction
+from tabtap.evaluate.evaluators import PANEL, PanelPrediction
 from tabtap.evaluate.judging import (
     FoldReferee,
     FoldUtility,
     ask,
     check_metric,
     hardest_rows,
-    scorable_folds,
 )
 from tabtap.evaluate.learners import encode
 from tabtap.evaluate.metric import metric_of
@@ -480,45 +480,67 @@ def test_every_real_row_is_scored_in_its_place_without_its_own_fold(
 ):
     synthetic = descendants(one_column, shuffled)
 
-    scores = referee_of(one_column, shuffled).scores(synthetic)
+    (scores,) = referee_of(one_column, shuffled).scores(synthetic).by_learner.values()
 
-    assert scores.overall.shape == (N_REAL,)
+    assert scores.shape == (N_REAL,)
     for fold in range(N_FOLDS):
         rows = np.flatnonzero(fold == FOLD)
         stated = probabilities_by_hand(one_column, shuffled, fold, synthetic)
-        likely = stated[np.arange(len(rows)), one_column.target[rows]]
-        expected = (likely + (likely > 0.5)) / 2
-        assert scores.overall[rows] == pytest.approx(expected, rel=1e-4)
+        unlikely = 1 - stated[np.arange(len(rows)), one_column.target[rows]]
+        assert scores[rows] == pytest.approx(1 - unlikely**2, rel=1e-4)
 
 
-def test_a_score_per_fold_stays_one_per_fold(one_column, shuffled):
-    scores = referee_of(one_column, shuffled, scoring="roc_auc").scores(
-        one_column.empty()
+def test_a_row_is_scored_once_in_each_partition_and_the_mean_is_taken(one_column):
+    other = np.random.default_rng(4).permutation(FOLD)
+    nothing = one_column.empty()
+
+    def scores(*partitions):
+        lineages = Lineages(np.array(partitions), crossfit=True)
+        return referee_of(one_column, lineages).scores(nothing)
+
+    both, first, second = scores(FOLD, other), scores(FOLD), scores(other)
+
+    name = "LogisticRegression"
+    mean = (first.by_learner[name] + second.by_learner[name]) / 2
+    assert both.by_learner[name] == pytest.approx(mean)
+    assert both.answers[name][1] == pytest.approx(second.answers[name][0])
+
+
+def test_a_score_of_all_rows_is_shared_out_among_them(one_column, shuffled):
+    referee = referee_of(one_column, shuffled, scoring="roc_auc")
+
+    (scores,) = referee.scores(one_column.empty()).by_learner.values()
+
+    stated = np.empty(N_REAL)
+    for fold in range(N_FOLDS):
+        parts = probabilities_by_hand(one_column, shuffled, fold, one_column.empty())
+        stated[fold == FOLD] = parts[:, 1]
+    assert scores.shape == (N_REAL,)
+    assert scores.mean() == pytest.approx(roc_auc_score(one_column.target, stated))
+
+
+def test_a_panel_is_scored_learner_by_learner(one_column, shuffled):
+    referee = referee_of(one_column, shuffled, PanelEvaluator())
+
+    scores = referee.scores(one_column.empty())
+    one = referee.scores(one_column.empty(), ["forest"])
+
+    assert tuple(scores.by_learner) == PANEL
+    assert one.by_learner["forest"] == pytest.approx(scores.by_learner["forest"])
+    assert list(one.choices()) == ["forest"]
+    assert list(scores.choices()) == ["panel"]
+    assert scores.choices()["panel"] == pytest.approx(
+        np.mean(list(scores.by_learner.values()), axis=0)
     )
 
-    expected = [
-        roc_auc_score(
-            one_column.target[fold == FOLD],
-            probabilities_by_hand(one_column, shuffled, fold, one_column.empty())[:, 1],
-        )
-        for fold in range(N_FOLDS)
-    ]
-    assert scores.overall == pytest.approx(expected)
 
+def test_learners_are_told_with_class_settings_and_version(one_column, shuffled):
+    told = referee_of(one_column, shuffled, PanelEvaluator(share=0.8)).learners
 
-def test_a_panel_is_also_scored_learner_by_learner(one_column, shuffled):
-    scores = referee_of(one_column, shuffled, PanelEvaluator()).scores(
-        one_column.empty()
-    )
-
-    assert list(scores.by_learner) == ["linear", "neighbors", "forest", "boosting"]
-    assert np.mean(list(scores.by_learner.values()), axis=0) == pytest.approx(
-        scores.overall
-    )
-
-
-def test_a_single_learner_is_not_told_apart(one_column, shuffled):
-    assert referee_of(one_column, shuffled).scores(one_column.empty()).by_learner == {}
+    assert tuple(told) == PANEL
+    assert "min_samples_leaf=5" in told["small_leaves"]  # as one would train it
+    assert told["forest"].startswith("RandomForestClassifier(")
+    assert told["forest"].endswith(f"scikit-learn {sklearn.__version__}")
 
 
 def test_rows_of_lineages_that_may_not_stand_beside_a_fold_do_not_count(one_column):
@@ -529,67 +551,14 @@ def test_rows_of_lineages_that_may_not_stand_beside_a_fold_do_not_count(one_colu
     with_all = referee_of(one_column, shuffled).scores(synthetic)
     without = referee_of(one_column, shuffled).scores(flipped)
 
-    changed = with_all.overall != without.overall
+    name = "LogisticRegression"
+    changed = with_all.by_learner[name] != without.by_learner[name]
     assert changed[FOLD == 1].any()
     assert not changed[FOLD != 1].any()
 
 
 def test_it_is_named_after_who_scores_and_by_what(one_column, shuffled):
     assert referee_of(one_column, shuffled).name == "LogisticRegression"
-
-
-@pytest.fixture
-def rare(build_table):
-    """Give three classes, the last of which only folds 0 and 2 have."""
-    label = np.arange(N_REAL) % 2
-    label[[np.flatnonzero(fold == FOLD)[0] for fold in (0, 2)]] = 2
-    rng = np.random.default_rng(0)
-    return build_table(label, label + rng.normal(size=N_REAL))
-
-
-def test_a_fold_of_which_the_metric_says_nothing_is_left_out_always(rare, shuffled):
-    referee = referee_of(rare, shuffled, scoring="roc_auc_ovr")
-
-    alone, beside = [
-        referee.scores(rows) for rows in (rare.empty(), descendants(rare, shuffled))
-    ]
-
-    expected = [
-        roc_auc_score(
-            rare.target[fold == FOLD],
-            probabilities_by_hand(rare, shuffled, fold, rare.empty()),
-            multi_class="ovr",
-        )
-        for fold in (0, 2)
-    ]
-    assert alone.overall == pytest.approx(expected)
-    assert beside.overall.shape == (2,)
-    assert np.isfinite(beside.overall).all()
-
-
-def test_a_score_per_row_leaves_no_fold_out(rare, shuffled):
-    scores = referee_of(rare, shuffled, scoring="neg_log_loss").scores(rare.empty())
-
-    assert scores.overall.shape == (N_REAL,)
-
-
-def test_a_panels_learners_leave_out_the_same_folds(rare, shuffled):
-    referee = referee_of(rare, shuffled, PanelEvaluator(), "roc_auc_ovr")
-
-    scores = referee.scores(rare.empty())
-
-    shapes = {part.shape for part in scores.by_learner.values()}
-    assert shapes == {scores.overall.shape} == {(2,)}
-
-
-def test_a_fold_of_one_class_is_left_out_where_its_score_is_no_number(build_table):
-    fold, label = np.repeat([0, 1, 2], 4), np.tile([0, 1], 6)
-    label[fold == 1] = 0
-    one_column = build_table(label, np.arange(12.0))
-
-    assert scorable_folds(
-        metric_of("roc_auc"), one_column, Lineages(fold, crossfit=True)
-    ) == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -601,17 +570,15 @@ def test_a_fold_of_one_class_is_left_out_where_its_score_is_no_number(build_tabl
         (np.arange(30.0), "accuracy", "scores labels"),
         (np.arange(30.0), "roc_auc", "cannot score 30 rows of numbers"),
         (np.arange(30.0) - 9, "neg_mean_squared_log_error", "cannot score 30 rows"),
-        ([0] * 29 + [1], "roc_auc", "1 of 3 folds can be scored, .* gives no finite"),
-        ([0] * 28 + [1, 2], "roc_auc_ovr", "0 of 3 folds can be scored"),
     ],
 )
 def test_a_metric_that_cannot_work_is_refused_at_once(
-    build_table, shuffled, target, scoring, said
+    build_table, target, scoring, said
 ):
     one_column = build_table(target, np.zeros(30))
 
     with pytest.raises(UserInputError, match=said):
-        check_metric(metric_of(scoring), one_column, shuffled)
+        check_metric(metric_of(scoring), one_column)
 
 
 @pytest.mark.parametrize(
@@ -619,15 +586,13 @@ def test_a_metric_that_cannot_work_is_refused_at_once(
     [[0, 1] * 15, [0, 1, 2] * 10, np.arange(30.0)],
     ids=["two classes", "three classes", "numbers"],
 )
-def test_a_scorer_of_any_name_is_fine_or_refused_with_a_sentence(
-    build_table, shuffled, target
-):
+def test_a_scorer_of_any_name_is_fine_or_refused_with_a_sentence(build_table, target):
     one_column = build_table(target, np.zeros(30))
     fine = []
 
     for scoring in get_scorer_names():
         try:
-            check_metric(metric_of(scoring), one_column, shuffled)
+            check_metric(metric_of(scoring), one_column)
         except UserInputError:
             continue
         fine.append(scoring)
@@ -645,18 +610,12 @@ def correlation(estimator, rows, truth):
 def test_a_metric_that_constant_predictions_cannot_have_is_fine(build_table, scoring):
     one_column = build_table(np.arange(30.0), np.zeros(30))
 
-    assert scorable_folds(
-        metric_of(scoring), one_column, Lineages(FOLD, crossfit=True)
-    ) == [
-        0,
-        1,
-        2,
-    ]
+    check_metric(metric_of(scoring), one_column)
 
 
 @pytest.mark.parametrize("far", [1e-300, 1e200, 1e308])
-def test_targets_of_any_size_can_be_scored(build_table, shuffled, far):
-    check_metric(metric_of(), build_table([0.0, far] * 15, np.zeros(30)), shuffled)
+def test_targets_of_any_size_can_be_scored(build_table, far):
+    check_metric(metric_of(), build_table([0.0, far] * 15, np.zeros(30)))
 
 
 def test_a_referee_that_answers_nonsense_is_called_a_referee(one_column, shuffled):

@@ -93,7 +93,7 @@ def tiny_preset():
             actions_per_batch=2,
             policy=PolicyConfig(exploration=0.9, width=8),
             proposal=ProposalConfig(candidates_per_step=4),
-            utility=UtilityConfig(n_folds=3),
+            utility=UtilityConfig(n_folds=3, n_partitions=1),
             commit=CommitConfig(window_length=4),
         ),
         diffusion=DiffusionConfig(

@@ -22,6 +22,7 @@ import tabtap
 from tabtap.cli.app import main
 from tabtap.diffusion import load_backbone
 from tabtap.files import read_table, write_table
+from tabtap.report import write_report
 from tabtap.result import verify
 from tabtap.table import read_frame, schema_from_json, schema_to_json
 
@@ -76,6 +77,17 @@ def test_a_result_of_before_is_saved_again_with_the_same_content(name, tmp_path)
     for table in ("synthetic.parquet", "provenance.parquet"):
         frames = [pd.read_parquet(io.BytesIO(part[table])) for part in (before, after)]
         pd.testing.assert_frame_equal(*frames)
+
+
+def test_a_result_of_the_rule_before_this_one_is_read_and_not_called_wrong(tmp_path):
+    result = tabtap.load(FILES / "older" / "penguins.tap")
+
+    write_report(result, tmp_path / "page.html")
+
+    assert result.verdict == "augment"
+    assert "with 90 % confidence" in result.why
+    assert {finding.kind for finding in verify(result)} == {"unknown"}
+    assert (tmp_path / "page.html").stat().st_size > 10_000
 
 
 def test_rows_of_a_result_of_before_are_those_of_the_table_it_was_made_of():

@@ -105,7 +105,7 @@ def make_world(build_table):
             hundredth = WorthReferee(
                 real, lineages, lambda rows: 0.01 * worth_of(rows).sum()
             )
-            rule = CrossfitCommitment(hundredth, commit)
+            rule = CrossfitCommitment(real, hundredth, commit)
         else:
             rule = PaperCommitment(utility, commit, "stand-in: worth")
         stages = Stages(

@@ -152,9 +152,9 @@ def test_until_level_ends_at_the_first_refusal_after_a_success(make_world):
     referee = world.scene.stages.commitment.referee
     scores = referee.scores
 
-    def level(synthetic):  # no row beyond the first 16 of a lineage adds anything
+    def level(synthetic, only=None):  # no row beyond a lineage's first 16 adds anything
         few = [np.flatnonzero(synthetic.unseen_fold == k)[:16] for k in range(3)]
-        return scores(synthetic.take(np.concatenate(few)))
+        return scores(synthetic.take(np.concatenate(few)), only)
 
     referee.scores = level
 

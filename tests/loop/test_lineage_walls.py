@@ -1,6 +1,7 @@
 """No lineage ever sees the fold it is judged by, whatever stage it is handed to."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from stand_ins import Listener, same_for_all
 
 from tabtap.config import UtilityConfig
-from tabtap.domain import Lineages
+from tabtap.domain import Lineages, RefereeScores
 from tabtap.evaluate.judging import FoldReferee, FoldUtility
 from tabtap.evaluate.metric import metric_of
 from tabtap.loop import CrossfitCommitment
@@ -33,17 +34,21 @@ def listening(request, make_world):
     utility = FoldUtility(scene.real, scene.lineages, listener, UtilityConfig())
     referee = FoldReferee(scene.real, scene.lineages, listener, metric_of("score"))
 
-    def improving(synthetic):
-        scores = FoldReferee.scores(referee, synthetic)
+    def improving(synthetic, only=None):
+        scores = FoldReferee.scores(referee, synthetic, only)
         # Pretend that it helps, so that rows are committed.
-        return replace(scores, overall=scores.overall + 0.001 * len(synthetic))
+        helped = {
+            k: part + 0.001 * len(synthetic) for k, part in scores.by_learner.items()
+        }
+        return RefereeScores(helped)
 
     class Improving:
         name = "improving"
+        learners: ClassVar[dict] = {}
         scores = staticmethod(improving)
 
     gates = replace(scene.stages.gatekeeper, needs_prediction=True)
-    commitment = CrossfitCommitment(Improving(), scene.config.commit)
+    commitment = CrossfitCommitment(scene.real, Improving(), scene.config.commit)
     stages = replace(
         scene.stages, utility=utility, gatekeeper=gates, commitment=commitment
     )

@@ -25,7 +25,7 @@ class Frozen:
 def world(make_world):
     # Some windows are refused, some committed, and the last is cut to the budget.
     return make_world(
-        random_worth, admits=lambda w: w > -1.5, n_steps=40, patience=9, seed=5
+        random_worth, admits=lambda w: w > -1.0, n_steps=40, patience=9, seed=5
     )
 
 
@@ -46,9 +46,13 @@ def everything(content):
                 for c in progress.certificates
             ],
             [
-                scores and (scores.overall.tobytes(), list(scores.by_learner))
+                scores and {k: v.tobytes() for k, v in scores.by_learner.items()}
                 for scores in (standing.real, standing.incumbent)
             ],
+            (
+                standing.learner,
+                standing.promised is None or standing.promised.tobytes(),
+            ),
             (progress.steering, progress.seconds),
         )
 

@@ -31,7 +31,7 @@ def test_the_pool_is_committed_if_its_gain_exceeds_tau(
         0, lineages, real.empty(), make_rows(0), baseline, ScoresToBeat(), 0
     )
 
-    certificate, _ = rule.check(trial)
+    certificate = rule.check(trial).certificate
 
     assert certificate.committed is committed
     assert certificate.over_incumbent.margin == 0.0

@@ -18,12 +18,12 @@ def test_a_certificate_states_the_gain_of_the_whole_run_over_real_rows_alone(
     referee = FoldReferee(
         real, lineages, EstimatorEvaluator(LogisticRegression()), metric_of("loss")
     )
-    rule = CrossfitCommitment(referee, CommitConfig())
+    rule = CrossfitCommitment(real, referee, CommitConfig())
     committed, pool = make_rows(0, 60), make_rows(1, 60)
 
-    last, _ = rule.check(
+    last = rule.check(
         CommitRequest(1, lineages, committed, pool, None, ScoresToBeat(), 0)
-    )
+    ).certificate
 
     gain = losses_by_hand() - losses_by_hand(committed, pool)
     assert last.over_real.gain == pytest.approx(np.mean(gain), rel=1e-3)

@@ -19,18 +19,21 @@ def test_gains_of_committed_pools_add_up_and_refused_ones_do_not_count(
     evaluator = EstimatorEvaluator(LogisticRegression())
     referee = FoldReferee(real, lineages, evaluator, metric_of("loss"))
     # So little confidence that whatever seems to help is committed.
-    rule = CrossfitCommitment(referee, CommitConfig(confidence=1e-9))
+    rule = CrossfitCommitment(
+        real, referee, CommitConfig(confidence=1e-9, min_gain=-1.0)
+    )
     committed, standing = real.empty(), ScoresToBeat()
     pools, certificates = [], []
 
     for window in range(8):
         pool = make_rows(window, 40)
         trial = CommitRequest(window, lineages, committed, pool, None, standing, 0)
-        certificate, standing = rule.check(trial)
+        decision = rule.check(trial)
+        certificate, standing = decision.certificate, decision.standing
         certificates.append(certificate)
         if certificate.committed:
-            committed = concat([committed, pool])
-            pools.append(pool)
+            pools.append(pool.take(decision.kept))
+            committed = concat([committed, pools[-1]])
 
     decisions = [c.committed for c in certificates]
     gains = [c.over_incumbent.gain for c in certificates if c.committed]

@@ -24,7 +24,7 @@ def test_a_certificate_states_the_loss_of_d_minus_the_loss_of_d_and_the_pool(
         0, lineages, committed, concat(steps), baseline, ScoresToBeat(), 0
     )
 
-    certificate, _ = rule.check(trial)
+    certificate = rule.check(trial).certificate
 
     focus = np.concatenate([rows.origin for rows in baseline.focus])
     before = losses_by_hand(committed)[focus].mean()

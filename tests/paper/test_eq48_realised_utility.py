@@ -31,5 +31,5 @@ def test_a_panel_scores_the_mean_over_its_learners_of_the_fall_of_their_loss(
             stated = model.predict_proba(unseen)
             losses.append(log_loss(validation.target, stated, labels=[0, 1]))
         falls.append(losses[0] - losses[1])
-    assert len(falls) == 4
+    assert len(falls) == 6
     assert after - before == pytest.approx(np.mean(falls), rel=1e-4)

@@ -79,7 +79,10 @@ def open_page(browser, page_of, tmp_path):
         context.close()
 
 
-@pytest.mark.parametrize("name", ["good", "regression", "refused", "paper", "budget 0"])
+SHOWN = ("good", "named", "regression", "too small", "refused", "paper", "budget 0")
+
+
+@pytest.mark.parametrize("name", SHOWN)
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 def test_the_page_fits_is_silent_and_asks_for_nothing(open_page, name, width):
     page = open_page(name, width=width)
@@ -104,6 +107,16 @@ def test_every_figure_can_be_seen_and_has_words(open_page, width):
     assert all(box["width"] > 100 and box["height"] > 10 for box in boxes)
     assert all(box["right"] <= width for box in boxes)
     assert all(len(text) > 20 for text in words)
+
+
+def test_four_cards_stand_two_by_two_on_a_middling_screen(open_page):
+    page = open_page("good", width=1000)
+
+    tops = page.eval_on_selector_all(
+        ".card", "all => all.map(x => Math.round(x.getBoundingClientRect().top))"
+    )
+
+    assert [tops.count(top) for top in sorted(set(tops))] == [2, 2]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

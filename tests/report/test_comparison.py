@@ -1,4 +1,4 @@
-"""Scores by learner and class, against independent computations."""
+"""Scores by class, against independent computations."""
 
 from dataclasses import replace
 
@@ -7,31 +7,18 @@ import pytest
 from scipy import stats
 
 from tabtap.report.blocks import Figure, TableBlock, Text
-from tabtap.report.evidence import class_parts, comparison_blocks, learner_pairs
-from tabtap.result.why import deciding
+from tabtap.report.evidence import class_blocks, class_parts
 
 
 def texts(blocks):
     return " ".join(p for b in blocks if isinstance(b, Text) for p in b.paragraphs)
 
 
-def test_learners_are_compared_with_real_rows_alone(make_result, good):
-    later = replace(good.certificates[1], learners_before={"linear": 0.9})
-    result = make_result([good.certificates[0], later], rows=(0,))
-
-    pairs = learner_pairs(result, later)
-
-    assert [(p.name, p.before, p.after) for p in pairs] == [
-        ("Linear model", 0.68, 0.80),
-        ("Random forest", 0.72, 0.70),
-    ]
-
-
 def test_classes_have_their_own_means_and_t_intervals(make_result, good):
     rng = np.random.default_rng(0)
     before, after = rng.random(24), rng.random(24)
     evidence = {"real": before, "before": before, "after": after}
-    check = replace(good.certificates[1], evidence=evidence)
+    check = replace(good.certificates[1], evidence=evidence, n_folds=0)
 
     parts = class_parts(make_result([check], rows=(0,)), check)
 
@@ -44,6 +31,19 @@ def test_classes_have_their_own_means_and_t_intervals(make_result, good):
         assert part.after == pytest.approx(after[own].mean())
         assert part.bound.lower == pytest.approx(low)
         assert part.bound.gain + part.bound.margin == pytest.approx(high)
+
+
+def test_learners_that_share_rows_make_the_bars_wider(make_result, good):
+    after = np.random.default_rng(0).random(24)
+    evidence = {"real": np.zeros(24), "before": np.zeros(24), "after": after}
+    check = replace(good.certificates[1], evidence=evidence)
+    plain, wider = (replace(check, n_folds=n) for n in (0, 5))
+    result = make_result([check], rows=(0,))
+
+    margins = [class_parts(result, c)[0].bound.margin for c in (plain, wider)]
+
+    # Nadeau and Bengio: the square root of 1 + 5 / 4.
+    assert margins[1] == pytest.approx(1.5 * margins[0])
 
 
 def test_rows_that_were_forgotten_are_left_out(make_result, good):
@@ -66,7 +66,7 @@ def test_rows_of_one_group_count_once(make_result, good):
         "after": np.concatenate([np.zeros(16), after]),
         "clusters": np.repeat(np.arange(12.0), 2),
     }
-    check = replace(good.certificates[1], evidence=evidence)
+    check = replace(good.certificates[1], evidence=evidence, n_folds=0)
 
     ill = class_parts(make_result([check], rows=(0,)), check)[1]
 
@@ -74,31 +74,18 @@ def test_rows_of_one_group_count_once(make_result, good):
     assert ill.bound.margin == pytest.approx(margin)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("by folds", "roc_auc gives one figure for a fold"),
-        ("paper", "rule keeps no scores of single rows"),
-    ],
-)
-def test_where_rows_have_no_scores_it_says_so(every_case, name, said):
-    blocks = comparison_blocks(every_case[name])
+def test_the_papers_rule_keeps_no_scores_of_rows_and_says_so(every_case):
+    blocks = class_blocks(every_case["paper"])
 
-    assert said in texts(blocks)
+    assert "rule keeps no scores of single rows" in texts(blocks)
     assert not any(isinstance(block, TableBlock) for block in blocks)
 
 
+def test_an_older_result_with_a_score_per_fold_has_no_classes(every_case):
+    assert class_blocks(every_case["by folds"]) == []
+
+
 def test_titles_count_who_gained(good):
-    found = [b.title for b in comparison_blocks(good) if isinstance(b, Figure)]
+    found = [b.title for b in class_blocks(good) if isinstance(b, Figure)]
 
-    assert found == [
-        "1 of 2 learners scores higher with the new rows",
-        "All 2 classes score higher with the new rows",
-    ]
-
-
-def test_the_nearest_refused_set_is_said_not_to_be_added(refused):
-    figure = comparison_blocks(refused)[0]
-
-    assert "which was not added" in figure.caption
-    assert deciding(refused).window == 0
+    assert found == ["All 2 classes score higher with the new rows"]

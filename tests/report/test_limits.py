@@ -9,9 +9,15 @@ def test_the_learners_that_were_asked_are_named(good):
     limits = dict(limits_section(good).blocks[0].rows)
 
     assert (
-        "Asked: linear model and random forest."
+        "Asked: logistic regression and a random forest."
         in (limits["Learners that were not asked"])
     )
+
+
+def test_a_named_learner_is_the_one_that_was_asked(named):
+    limits = dict(limits_section(named).blocks[0].rows)
+
+    assert "Asked: lightgbm." in limits["Learners that were not asked"]
 
 
 def test_missing_groups_are_a_limit_and_given_ones_are_not(make_result, good):

@@ -13,6 +13,10 @@ from tabtap.table import read_frame
 
 CASES = [
     "good",
+    "named",
+    "too small",
+    "mean",
+    "older",
     "regression",
     "forgotten",
     "all forgotten",
@@ -144,6 +148,21 @@ def test_the_verdict_comes_before_everything_else(page_of, read_page):
     text = read_page(page_of("good")).text
 
     assert text.index("Add these 6 rows") < text.index("What was added")
+
+
+def test_without_rows_the_advice_comes_first_and_without_advice_it_is_left_out(
+    page_of, read_page
+):
+    parts = {
+        name: [
+            a["id"] for tag, a in read_page(page_of(name)).elements if tag == "section"
+        ]
+        for name in ("good", "refused", "older")
+    }
+
+    assert parts["refused"][:2] == ["verdict", "advice"]
+    assert parts["good"].index("advice") > parts["good"].index("evidence")
+    assert "advice" not in parts["older"]
 
 
 def test_a_page_without_rows_has_the_same_parts(page_of, read_page):

@@ -42,3 +42,41 @@ def test_what_is_not_on_record_is_said_to_be_missing(every_case):
 
     assert "The settings are not on record." in said
     assert "The versions of the packages are not on record." in said
+
+
+def test_every_learner_has_its_class_settings_and_version(good):
+    found = tables(record_section(good))["Learners that were asked"]
+
+    assert found.rows[0] == (
+        "Logistic regression",
+        "linear",
+        "LogisticRegression(max_iter=1000)",
+        "scikit-learn 1.6.0",
+    )
+    assert [row[1] for row in found.rows] == ["linear", "forest"]
+
+
+def test_where_no_learner_was_named_the_names_are_listed(every_case):
+    found = tables(record_section(every_case["good"]))["Learners that were asked"]
+    unchecked = texts(record_section(every_case["unchecked"]).blocks)
+
+    names = "linear, neighbors, forest, boosting, small_leaves, network, lightgbm, "
+    assert "No learner was named, so the answer is about the best" in found.caption
+    assert f"{names}xgboost" in found.caption
+    assert f"{names}xgboost" in unchecked
+
+
+def test_who_named_a_learner_is_not_told_to(named):
+    found = tables(record_section(named))["Learners that were asked"]
+
+    assert found.caption == ""
+    assert found.rows == (
+        ("LightGBM", "lightgbm", "LGBMClassifier()", "lightgbm 4.6.0"),
+    )
+
+
+def test_an_older_result_has_no_table_of_learners(older):
+    section = record_section(older)
+
+    assert "Learners that were asked" not in tables(section)
+    assert "No learner was named" not in texts(section.blocks)

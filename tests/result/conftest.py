@@ -71,7 +71,7 @@ def make_result():
         if commit.protocol == "crossfit":
             # Every row beside the real ones changes all scores by about the gain.
             referee = WorthReferee(real, lineages, lambda rows: gain * len(rows), name)
-            rule = CrossfitCommitment(referee, commit, clusters)
+            rule = CrossfitCommitment(real, referee, commit, clusters)
         stages = Stages(
             proposer=LineageRows(lineages, mixed),
             gatekeeper=gates(none_pass=none_pass),

@@ -63,7 +63,7 @@ def test_forgetting_every_ancestor_leaves_nothing_to_add(result):
     less = result.forget(sorted(set(result.parent_indices.tolist())))
 
     assert less.verdict == "no_gain"
-    assert less.why.startswith("9 synthetic rows were added")
+    assert "9 synthetic rows were added" in less.why
     assert len(less.synthetic) == 0
 
 

@@ -168,7 +168,7 @@ def test_confidence_looks_and_order_are_checked(result):
     first = result.certificates[0]
     surer = replace(first.over_real, confidence=0.5)
 
-    assert "window 0: confidence is 0.5, it should be 0.95" in wrong(
+    assert "window 0: confidence is 0.5, it should be 0.925" in wrong(
         with_certificate(result, 0, over_real=surer)
     )
     assert "window 0: look 2 is stated, but it is look 1" in wrong(

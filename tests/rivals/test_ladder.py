@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from tabtap.api import TabularAugmenter
 from tabtap.api.run import lineages_of
@@ -174,11 +176,14 @@ EAGER = Preset(
     augment=AugmentConfig(
         n_steps=8,
         utility=UtilityConfig(n_folds=2),
-        # Any pool will do, so that there are rows to look at.
-        commit=CommitConfig(window_length=4, min_gain=-1.0),
+        commit=CommitConfig(window_length=4),
     ),
     diffusion=DiffusionConfig(n_steps=40, n_sample_steps=6, width=32, depth=2),
 )
+
+
+HUNGRY = HistGradientBoostingClassifier(min_samples_leaf=20, early_stopping=False)
+"""It cannot split the 21 rows of a fold, so that any rows help and some come in."""
 
 
 @pytest.fixture(scope="module")
@@ -190,14 +195,17 @@ def frame():
 def run(frame):
     train = read_frame(frame, "species")
     watch = Stopwatch()
-    rows = TAP(preset=EAGER).make(train, 30, np.random.default_rng(5), watch)
+    method = TAP(preset=EAGER, learner=HUNGRY)
+    rows = method.make(train, 30, np.random.default_rng(5), watch)
     return rows, watch
 
 
 def test_it_adds_the_rows_that_a_user_would_get(frame, run):
     rows, _ = run
     seed = int(np.random.default_rng(5).integers(2**31))
-    augmenter = TabularAugmenter(preset=EAGER, budget=30, random_state=seed)
+    augmenter = TabularAugmenter(
+        preset=EAGER, budget=30, random_state=seed, learner=HUNGRY
+    )
 
     theirs = augmenter.fit_table(frame, "species").delivered.rows
 
@@ -227,6 +235,47 @@ def test_a_table_without_a_target_is_refused(make_rows):
         make_rows(TAP(), untargeted, 5)
 
 
+# ---- TAP is told whom its rows must help.
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "is_mean"),
+    [({}, "panel", True), ({"learner": "auto"}, "best", False)],
+    ids=["study", "comparison"],
+)
+def test_rows_must_help_the_learner_that_it_was_told(
+    birds, make_rows, monkeypatch, settings, name, is_mean
+):
+    referee = referee_of_run(monkeypatch, make_rows, TAP(**settings), birds)
+
+    assert (referee.name, referee.is_mean) == (name, is_mean)
+
+
+def test_rows_may_have_to_help_a_learner_of_ones_own(birds, make_rows, monkeypatch):
+    own = DecisionTreeClassifier(max_depth=2)
+
+    referee = referee_of_run(monkeypatch, make_rows, TAP(learner=own), birds)
+
+    assert referee.estimator is own
+
+
+def referee_of_run(monkeypatch, make_rows, method, birds):
+    """Begin a run, and return who would judge it."""
+    seen = []
+
+    class Stopped(Exception):
+        pass
+
+    def stop(request, _):
+        seen.append(request.referee.evaluator)
+        raise Stopped
+
+    monkeypatch.setattr(ladder, "fit_stack", stop)
+    with pytest.raises(Stopped):
+        make_rows(method, birds, 10)
+    return seen[0]
+
+
 # ---- TAP is told which rows belong together.
 
 
@@ -254,7 +303,7 @@ def test_its_folds_keep_groups_on_one_side(monkeypatch):
         method.make_for_groups(birds, 10, np.random.default_rng(0), Stopwatch(), groups)
 
     (lineages,) = seen
-    assert len(np.unique(lineages.fold)) > 1
-    for fold in np.unique(lineages.fold):
-        inside = groups[lineages.fold == fold]
-        assert set(inside).isdisjoint(groups[lineages.fold != fold])
+    assert lineages.n_folds > 1
+    for fold in range(lineages.n_folds):
+        inside = groups[lineages.asked(fold)]
+        assert set(inside).isdisjoint(groups[lineages.seen(fold)])

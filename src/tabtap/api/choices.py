@@ -38,9 +38,16 @@ from tabtap.evaluate.evaluators import (
 from tabtap.evaluate.learners import Estimator
 from tabtap.evaluate.metric import Metric, metric_of
 from tabtap.gates import Rules
+from tabtap.inspection.inspect import (
+    Remark,
+    column_remarks,
+    leak_remarks,
+    row_remarks,
+)
 from tabtap.table.schema import IntArray, Task
 from tabtap.table.suspects import copy_groups, lost_columns, target_copies
 from tabtap.table.table import Table
+from tabtap.wording import capital
 
 
 def choose_judge(
@@ -88,18 +95,46 @@ def choose_referee(
     n_jobs: int,
     n_folds: int,
 ) -> ChosenEvaluator:
-    """Return the referee; the panel unless the user names a learner of theirs."""
+    """Return the referee: the learner to be trained, or the best of the panel.
+
+    ``auto`` promises the best of the panel, ``panel`` its mean.
+    """
+    share = 1.0 - 1.0 / n_folds
     if isinstance(choice, str) and choice in ("auto", "panel"):
-        why = "panel: a linear model, nearest neighbours, a forest and a booster."
-        share = 1.0 - 1.0 / n_folds
-        return ChosenEvaluator(PanelEvaluator(n_jobs, share), why)
+        is_mean = choice == "panel"
+        why = _PANEL_WHY[is_mean]
+        return ChosenEvaluator(
+            PanelEvaluator(n_jobs, share, is_mean=is_mean), f"{why} {', '.join(PANEL)}."
+        )
+    if isinstance(choice, str) and choice in PANEL:
+        judge = PanelEvaluator(n_jobs, share, (choice,), is_mean=False)
+        return ChosenEvaluator(judge, f"{choice}: the learner that you will train.")
     return choose_judge(
-        choice, task, license_policy=license_policy, n_jobs=n_jobs, role="referee"
+        choice, task, license_policy=license_policy, n_jobs=n_jobs, role="learner"
     )
 
 
+_PANEL_WHY = {
+    True: "panel: the mean of these learners, as the paper has it:",
+    False: "best: no learner was named, so the best of these is promised:",
+}
+
+
+def one_learner(learner: Any, referee: Any) -> Any:  # noqa: ANN401
+    """Return the learner that was asked for, under whichever of its two names."""
+    given = [
+        choice
+        for choice in (learner, referee)
+        if not (isinstance(choice, str) and choice == "auto")
+    ]
+    if len(given) > 1 and given[0] is not given[1]:
+        must = "be left out where learner= is given: they are the same setting"
+        raise bad_setting("referee", referee, must, "Keep learner=.")
+    return given[0] if given else "auto"
+
+
 def choose_metric(scoring: str | Callable[..., Any] | None) -> Metric:
-    """Return the yardstick; predictions' bounded score unless the user names one."""
+    """Return the yardstick; predictions' proper score unless the user names one."""
     return metric_of("score" if scoring is None else scoring)
 
 
@@ -258,10 +293,41 @@ def table_notes(real: Table, declared: Container[Hashable]) -> tuple[str, ...]:
     lost = [str(column) for column in lost_columns(real, declared)]
     if lost:
         warnings.warn(_listed(lost), ColumnLostWarning, stacklevel=_CALLER)
-    copies = [_copy(name) for name in target_copies(real)]
+    same = target_copies(real)
+    copies = [_copy(name) for name in same]
     for said in copies:
         warnings.warn(said, TargetCopyWarning, stacklevel=_CALLER)
-    return (*lost, *copies)
+    leaks = [r for r in leak_remarks(real) if r.column not in same]
+    remarks = [*leaks, *row_remarks(real)]
+    told = [r for r in remarks if r.topic in _REPEATED]
+    return (*lost, *copies, *(remark_sentence(remark) for remark in told))
+
+
+_REPEATED = ("leak", "imbalance", "tiny class")
+"""What ``inspect`` says of columns and rows and a run says again; of copies among the
+rows see ``copies_note``."""
+
+
+def group_remark(
+    real: Table, declared: Container[Hashable], groups: object
+) -> Remark | None:
+    """Return the remark on a column that looks like groups where none were named."""
+    if groups is not None:
+        return None
+    remarks = column_remarks(real, declared)
+    return next((r for r in remarks if r.topic == "groups"), None)
+
+
+def remark_sentence(remark: Remark) -> str:
+    """Return a remark as a sentence of its own, with the setting that answers it."""
+    about = "" if remark.column is None else f"Column {remark.column!r} "
+    said = f"{about}{remark.text}"
+    answer = ""
+    if remark.setting == "groups":
+        answer = f": groups={remark.column!r}"
+    elif remark.setting == "ignore":
+        answer = f". Drop it if it was written down after the fact: {remark.column!r}"
+    return f"{capital(said)}{answer}."
 
 
 def with_notes(make: Callable[[], _Made]) -> tuple[_Made, tuple[str, ...]]:

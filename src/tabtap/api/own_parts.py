@@ -254,7 +254,7 @@ def _bad_rows(found: str) -> UserInputError:
 
 def _two_sides(real: Table, lineages: Lineages) -> tuple[Table, Table]:
     """Return rows to learn from and rows of a fold that is not among them."""
-    known, asked = np.flatnonzero(lineages.fold != 0), lineages.asked(0)
+    known, asked = lineages.seen(0), lineages.asked(0)
     return _spread(real, known, _N_LEARNED), _spread(real, asked, _N_CANDIDATES)
 
 

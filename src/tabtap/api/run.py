@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tabtap.api.choices import task_of
 from tabtap.api.own_parts import (
     OwnParts,
     check_gates,
@@ -26,9 +27,10 @@ from tabtap.config import AugmentConfig, Preset
 from tabtap.diffusion import BackboneStack, fit_backbone, fit_fold_backbones
 from tabtap.diffusion.backbone import load_stack
 from tabtap.diffusion.train import TrainingObserver, TrainingProgress
-from tabtap.domain import Candidates, Lineages, StepRecord, WindowRecord
+from tabtap.domain import Alternative, Candidates, Lineages, StepRecord, WindowRecord
 from tabtap.domain.judgement import table_sha256
 from tabtap.errors import RunInterrupted
+from tabtap.evaluate.alternatives import Tried, alternatives
 from tabtap.evaluate.choose import ChosenEvaluator
 from tabtap.evaluate.judging import (
     FoldReferee,
@@ -62,6 +64,7 @@ from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import IntArray
 from tabtap.table.split import folds
 from tabtap.table.table import Table
+from tabtap.wording import learner_words
 
 # ---- Pick the concrete stages of a run and connect them.
 
@@ -98,10 +101,24 @@ def lineages_of(request: Request) -> Lineages:
     if request.groups is not None:
         n_units = len(np.unique(request.groups))
     n_folds = min(request.config.utility.n_folds, n_units)
-    fold = folds(
-        request.real.condition, n_folds, stream(request.seed, "folds"), request.groups
-    )
-    return Lineages(fold, request.config.commit.protocol == "crossfit")
+    crossfit = request.config.commit.protocol == "crossfit"
+    most = request.config.utility.n_partitions if crossfit else 1
+    n_partitions = max(1, min(most, ROWS_PER_PARTITION * most // len(request.real)))
+    partitions = [
+        folds(request.real.condition, n_folds, rng, request.groups)
+        for rng in _fold_streams(request.seed, n_partitions)
+    ]
+    return Lineages(np.stack(partitions), crossfit)
+
+
+ROWS_PER_PARTITION = 200
+"""Tables of more rows than this are cut into folds less often: it matters less there,
+and costs more."""
+
+
+def _fold_streams(seed: int, n_partitions: int) -> list[np.random.Generator]:
+    more = [stream(seed, "folds", number) for number in range(1, n_partitions)]
+    return [stream(seed, "folds"), *more]
 
 
 def fit_stack(
@@ -113,7 +130,7 @@ def fit_stack(
         return fit_own(request.own.inpainter, request.real, lineages, rng)
     if lineages.crossfit:
         return fit_fold_backbones(
-            request.real, lineages.fold, rng=rng, config=config, observer=observer
+            request.real, lineages.partitions, rng=rng, config=config, observer=observer
         )
     return fit_backbone(request.real, rng=rng, config=config, observer=observer).stack
 
@@ -124,7 +141,7 @@ def make_context(
     """Return everything that a run needs and that does not change."""
     real, config = request.real, request.config
     utility = FoldUtility(real, lineages, request.evaluator.evaluator, config.utility)
-    referee = FoldReferee(real, lineages, request.referee.evaluator, request.metric)
+    referee = referee_of(request, lineages)
     important = important_by_lineage(
         real, lineages, config.proposal, stream(request.seed, "columns")
     )
@@ -135,7 +152,7 @@ def make_context(
     commitment: Commitment
     if lineages.crossfit:
         refereed = watch.timed("referee", referee)
-        commitment = CrossfitCommitment(refereed, config.commit, request.groups)
+        commitment = CrossfitCommitment(real, refereed, config.commit, request.groups)
     else:
         name = request.evaluator.evaluator.name
         commitment = PaperCommitment(counted, config.commit, name)
@@ -147,6 +164,17 @@ def make_context(
         commitment=commitment,
     )
     return RunContext(real, lineages, stages, config, request.seed)
+
+
+def referee_of(request: Request, lineages: Lineages) -> FoldReferee:
+    """Return who judges whole pools."""
+    return FoldReferee(
+        request.real,
+        lineages,
+        request.referee.evaluator,
+        request.metric,
+        request.groups,
+    )
 
 
 def fresh_start(request: Request) -> Progress:
@@ -227,7 +255,7 @@ class Checkpoint:
         return self._path("progress", decides)
 
     def _learned_from(self) -> dict[str, object]:
-        fold = self.lineages.fold.tobytes()
+        fold = self.lineages.partitions.tobytes()
         return {
             "real": table_sha256(self.request.real),
             "schema": repr(self.request.real.schema),
@@ -415,6 +443,9 @@ class RunOptions:
     group_labels: NDArray[Any] | None = None
     """Whose row each real row is, in the user's words."""
 
+    likely_groups: str = ""
+    """A column that looks like groups, where none were named."""
+
 
 def run(request: Request, terms: RunOptions) -> AugmentResult:
     """Learn the table, run the loop, and say what came of it."""
@@ -423,7 +454,7 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
     if terms.budget == 0:
         outcome = Outcome(fresh_start(request), Stop.BUDGET)
         return _result(request, terms, lineages, outcome, watch)
-    check_metric(request.metric, request.real, lineages)
+    check_metric(request.metric, request.real)
     _check_judges(request, lineages, watch)
     check_gates(request.own.gates, request.real, lineages)
     if request.own.inpainter is not None:
@@ -459,7 +490,7 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
 
 def _check_judges(request: Request, lineages: Lineages, watch: Stopwatch) -> None:
     """Let those who will judge fail now rather than after minutes of learning."""
-    real, fold, carried = request.real, lineages.fold, request.carried
+    real, fold, carried = request.real, lineages.partitions[0], request.carried
     if lineages.crossfit:  # under the paper's protocol no referee is asked
         with watch.running("referee"):
             check_evaluator(request.referee.evaluator, real, fold, "referee", carried)
@@ -515,6 +546,8 @@ def _result(
     outcome: Outcome,
     watch: Stopwatch,
 ) -> AugmentResult:
+    with watch.running("advice"):
+        advice = _advice(request, lineages, outcome)
     about = RunAbout(
         seed=request.seed,
         budget=terms.budget,
@@ -532,9 +565,33 @@ def _result(
         groups=terms.group_labels,
         rules=_rule_names(request),
         licences=_licences(request),
+        advice=advice,
+        likely_groups=terms.likely_groups,
         notes=terms.notes,
     )
     return AugmentResult.of(request.real, outcome, lineages, about, index=terms.index)
+
+
+def _advice(
+    request: Request, lineages: Lineages, outcome: Outcome
+) -> tuple[Alternative, ...]:
+    """Score what else could be done with the rows, if the run came to its end."""
+    standing = outcome.progress.standing
+    real, incumbent = standing.real, standing.incumbent
+    if real is None or incumbent is None or outcome.stop is Stop.INTERRUPT:
+        return ()
+    passed = [c for c in outcome.progress.certificates if c.committed]
+    with_rows = None
+    if passed and standing.promised is not None and not incumbent.is_mean:
+        learner = passed[-1].learner
+        task = "" if request.real.schema.target is None else task_of(request.real)
+        with_rows = Tried(
+            f"{learner} with new rows",
+            f"Train {learner_words(learner, task)} on the bigger table.",
+            standing.promised,
+            incumbent.answers[learner],
+        )
+    return alternatives(referee_of(request, lineages), real, with_rows)
 
 
 def _own_parts(request: Request) -> dict[str, object]:

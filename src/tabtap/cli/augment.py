@@ -49,21 +49,21 @@ from tabtap.cli.terminal import (
 from tabtap.errors import UserInputError
 
 if TYPE_CHECKING:
-    from tabtap.domain import Bound
+    from tabtap.domain import Bound, Measured
     from tabtap.result import AugmentResult
     from tabtap.table import Table
 
 
 EPILOG = """Examples:
 $ tabtap augment train.csv --target outcome
-$ tabtap augment train.parquet -t price --referee lightgbm --report train.html
+$ tabtap augment train.parquet -t price --learner lightgbm --report train.html
 $ tabtap augment visits.csv -t sick --groups patient --ignore notes -n auto
 $ tabtap augment - -t label < train.csv > bigger.csv
 
 A run that was interrupted goes on with --resume; until then nothing is written.
 
-Exit codes: 0 augmented, 3 no gain (the output equals the input), 2 bad input, \
-130 interrupted, 1 a mistake in tabtap."""
+Exit codes: 0 augmented, 3 no gain or one too small to matter (the output equals the \
+input), 2 bad input, 130 interrupted, 1 a mistake in tabtap."""
 
 
 class LicenseName(str, Enum):
@@ -157,12 +157,13 @@ class Job(TableOptions):
         Path | None,
         judge_option("--rules FILE", "A TOML file of what every new row must obey."),
     ] = None
-    referee: Annotated[
+    learner: Annotated[
         str,
         judge_option(
-            "--referee NAME",
-            "The learner you will train: lightgbm, xgboost, forest, linear, "
-            "neighbors, boosting, or module:object. auto asks a panel of four.",
+            "--learner --referee NAME",
+            "The learner you will train: linear, neighbors, forest, boosting, "
+            "small_leaves, network, lightgbm, xgboost, or module:object. auto: the "
+            "best of the first six.",
             show_default=False,
         ),
     ] = "auto"
@@ -178,7 +179,15 @@ class Job(TableOptions):
         judge_option(
             "--confidence SHARE",
             "How sure a gain must be, between 0 and 1, for the run as a whole; 0.8 by "
-            "default. Attempts share it, so each is held to more: 90 %, 96.7 %, ...",
+            "default. Attempts share it, so each is held to more: 85 %, 96.2 %, ...",
+        ),
+    ] = None
+    min_gain: Annotated[
+        float | None,
+        judge_option(
+            "--min-gain SIZE",
+            "Smallest gain worth having, of the score: 1 less half the Brier score, or "
+            "R2. 0.005 by default.",
         ),
     ] = None
     evaluator: Annotated[
@@ -297,7 +306,8 @@ def _settings(job: Job) -> dict[str, Any]:
         "license_policy": job.license_policy.value,
         "device": job.device,
         "n_jobs": job.jobs,
-        "referee": learner_of("--referee", job.referee),
+        "min_gain": job.min_gain,
+        "learner": learner_of("--learner", job.learner),
         "evaluator": learner_of("--evaluator", job.evaluator),
     }
 
@@ -473,17 +483,51 @@ def show_verdict(
 ) -> None:
     """Say whether rows were added, on what evidence, and what was written."""
     n_real, n_new = len(result.real), len(result.delivered)
-    if result.verdict == "augment":
-        said, style = f"\nAugmented: {n_new} rows added to your {n_real}.", "bold green"
-    else:
-        said = "\nNo gain: nothing was added, and your rows are as you gave them."
-        style = "bold yellow"
-    screen.say(said, style)
+    said, style = _HEADLINES[result.verdict]
+    screen.say(said.format(n_new=n_new, n_real=n_real), style)
     screen.say(f"{result.why}\n")
+    show_advice(screen, result)
     width = max((len(what) for what in files), default=0)
     for what, path in files.items():
         named = "standard output" if path == "-" else path
         screen.say(f"{what.capitalize():<{width}}  {named}")
+
+
+_HEADLINES = {
+    "augment": ("\nAugmented: {n_new} rows added to your {n_real}.", "bold green"),
+    "gain_too_small": (
+        "\nA gain, too small to matter: nothing was added, and your rows are as you "
+        "gave them.",
+        "bold yellow",
+    ),
+    "no_gain": (
+        "\nNo gain: nothing was added, and your rows are as you gave them.",
+        "bold yellow",
+    ),
+}
+
+
+def show_advice(screen: Screen, result: AugmentResult) -> None:
+    """Say what else can be done with the rows, the cheapest that is enough first."""
+    from tabtap.result.why import advice_line
+
+    if not result.advice:
+        return
+    screen.say("What you can do with these rows, the simplest that is enough first:")
+    for option in result.advice:
+        screen.say(f"  - {advice_line(option)}")
+    if result.about.referee == "best":
+        screen.say(
+            "No learner was named; with --learner NAME the check is sharper: "
+            f"{_names()}."
+        )
+    screen.say("")
+
+
+def _names() -> str:
+    from tabtap.api.choices import learner_names
+
+    return ", ".join(learner_names())
 
 
 def verdict_json(
@@ -500,6 +544,7 @@ def verdict_json(
             "gain": None if bound is None else _finite(bound.gain),
             "bound": None if bound is None else _finite(bound.lower),
             "confidence": None if bound is None else _finite(bound.confidence),
+            **promise_json(result),
             "files": dict(files),
             "seconds": round(seconds, 3),
             "seed": result.about.seed,
@@ -508,6 +553,58 @@ def verdict_json(
         indent=2,
         allow_nan=False,
     )
+
+
+def promise_json(result: AugmentResult) -> dict[str, Any]:
+    """Return learner, figures, effects on others, copies and advice, for programs."""
+    from tabtap.result.why import deciding
+
+    check = deciding(result)
+    found: dict[str, Any] = {
+        "learner": None,
+        "best_alone": None,
+        "figures": {},
+        "effects": {},
+        "copies": None,
+        "learners": {},
+    }
+    if check is not None:
+        found |= {
+            "learner": check.learner or None,
+            "best_alone": check.best_alone or None,
+            "figures": {
+                figure.name: {
+                    part: _measured(getattr(figure, part))
+                    for part in ("best_alone", "without", "with_rows", "change")
+                }
+                for figure in check.figures
+            },
+            "effects": {
+                name: {"gain": _finite(bound.gain), "margin": _finite(bound.margin)}
+                for name, bound in check.effects.items()
+            },
+            "copies": None if check.copies is None else _finite(check.copies.gain),
+            "learners": dict(check.learners),
+        }
+    found["advice"] = [
+        {
+            "name": option.name,
+            "words": option.words,
+            "figure": option.figure or None,
+            "value": _measured(option.value),
+            "score": _measured(option.score),
+            "is_enough": option.is_enough,
+            "note": option.note or None,
+        }
+        for option in result.advice
+    ]
+    return found
+
+
+def _measured(figure: Measured | None) -> dict[str, float | None] | None:
+    if figure is None:
+        return None
+    return {"value": _finite(figure.value), "margin": _finite(figure.margin)}
 
 
 def evidence(result: AugmentResult) -> Bound | None:

@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tabtap.cli.options import (
     ReportFile,
     budget_of,
     check_file,
+    learner_of,
     option,
     take_options,
 )
 from tabtap.cli.progress import CellsProgress
 from tabtap.cli.reading import Reading, TableOptions, need_target, read
-from tabtap.cli.terminal import NO, YES, Screen
+from tabtap.cli.terminal import NO, YES, Screen, fold
 from tabtap.errors import UserInputError
 
 if TYPE_CHECKING:
-    from tabtap.compare.contest import Comparison, MethodComparison
+    from tabtap.compare.contest import MethodComparison
+    from tabtap.compare.printing import TextTable
+    from tabtap.compare.standings import Comparison
     from tabtap.compare.store import Terms
 
 EPILOG = """Examples:
 $ tabtap compare train.csv --target outcome
 $ tabtap compare train.csv --target outcome --test later.csv --report who.html
-$ tabtap compare train.csv --target outcome --methods SMOTE,ARF,TAP
+$ tabtap compare train.csv --target outcome --methods SMOTE,ARF,TAP --learners
+$ tabtap compare train.csv --target price --learner lightgbm
 
 Exit codes: 0 a method is shown to help, 3 none is, 2 bad input, 130 interrupted."""
 
 USUAL = ("Copies", "Jitter", "SMOTE", "ARF", "TVAE", "TabDDPM", "TAP")
 """Methods that are asked for by default: a control or two, and one of each kind."""
+
+
+_LINE_WIDTH = 100
+"""Longer sentences are hard to read, however wide the terminal is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +57,20 @@ class CompareOptions(TableOptions):
     methods: Annotated[
         str, option("--methods NAMES", "Names with commas between them, or all.")
     ] = ",".join(USUAL)
+    learner: Annotated[
+        str,
+        option(
+            "--learner NAME",
+            "The learner you will train: linear, neighbors, forest, boosting, "
+            "small_leaves, network, lightgbm, xgboost, or module:object. auto: the "
+            "best of the first six; panel: their mean.",
+            show_default=False,
+        ),
+    ] = "auto"
+    learners: Annotated[
+        bool,
+        option("--learners", "Show every learner with the rows of every method."),
+    ] = False
     budget: Annotated[str, option("--budget N", "Rows a method may add.")] = "500"
     repeats: Annotated[
         int,
@@ -75,7 +97,8 @@ def compare(given: CompareOptions) -> int:
     """Compare methods of augmentation on TRAIN, and say which to use, if any.
 
     The same learners are trained with each method's rows and without, and asked about
-    real rows that neither they nor the method have seen.
+    real rows that neither they nor the method have seen. The best learner with a
+    method's rows has to beat the best one without.
     """
     if given.report is not None:
         check_file("--report", given.report, force=given.force, never=given.train)
@@ -92,7 +115,7 @@ def compare(given: CompareOptions) -> int:
         screen.note(note)
     terms = Terms(budget=n_rows, seed=given.seed)
     comparison = _compete(contest, methods, terms, screen, given.jobs)
-    return _tell(comparison, screen, given.report, as_json=given.as_json)
+    return _tell(comparison, screen, given)
 
 
 def _lost(contest: MethodComparison, reading: Reading) -> list[str]:
@@ -154,8 +177,9 @@ def _contest(given: CompareOptions) -> tuple[MethodComparison, Reading]:
         test=None if given.test is None else whole.take(rows[n_train:]),
         groups=groups,
         seed=given.seed,
+        learner=learner_of("--learner", given.learner),
     )
-    return made, reading
+    return (made.with_everyone() if given.learners else made), reading
 
 
 def _both(reading: Reading, test: str) -> Reading:
@@ -192,29 +216,55 @@ def _compete(
         )
 
 
-def _tell(
-    comparison: Comparison, screen: Screen, report: Path | None, *, as_json: bool
-) -> int:
+def _tell(comparison: Comparison, screen: Screen, given: CompareOptions) -> int:
     from tabtap.compare.advice import advice, recommend
-    from tabtap.compare.page import ranking, write_comparison
-    from tabtap.compare.printing import as_text
+    from tabtap.compare.page import matrix, ranking, write_comparison
 
-    if report is not None:
-        write_comparison(comparison, report)
+    if given.report is not None:
+        write_comparison(comparison, given.report)
     best = recommend(comparison)
-    if as_json:
-        found: dict[str, Any] = {
-            "advice": advice(comparison),
-            "recommended": None if best is None else best.method,
-            "task": comparison.task,
-            "n_test": comparison.n_test,
-            "methods": [asdict(standing) for standing in comparison.standings],
-        }
-        print(json.dumps(found, indent=2))
+    if given.as_json:
+        print(json.dumps(_object(comparison), indent=2, allow_nan=False))
     else:
-        print(as_text(ranking(comparison)))
+        width = screen.console.width
+        print(_text(ranking(comparison), width))
+        if given.learners:
+            print(f"\n{_text(matrix(comparison), width)}")
         screen.say("")
         screen.say(advice(comparison), "bold yellow" if best is None else "bold green")
-        if report is not None:
-            screen.say(f"Report  {report}")
+        if given.report is not None:
+            screen.say(f"Report  {given.report}")
     return NO if best is None else YES
+
+
+def _text(table: TextTable, width: int) -> str:
+    from tabtap.compare.printing import as_text
+
+    notes = tuple(fold(note, min(width, _LINE_WIDTH)) for note in table.notes)
+    return as_text(replace(table, notes=("", *notes) if notes else ()), width)
+
+
+def _object(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison for programs."""
+    from tabtap.compare.advice import advice, recommend
+
+    best, real = recommend(comparison), comparison.of("Real")
+    return {
+        "advice": advice(comparison),
+        "recommended": None if best is None else best.method,
+        "learner": (best or real).learner,
+        "task": comparison.task,
+        "figure": comparison.figure.name,
+        "n_test": comparison.n_test,
+        "methods": [_finite(asdict(standing)) for standing in comparison.standings],
+        "learners": dict(comparison.learners),
+    }
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401  whatever JSON holds
+    """Return the same with nothing in the place of what is no number."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,7 +1,9 @@
-"""A comparison on one's own table as a ranking and as a page."""
+"""A comparison on one's own table as a ranking, as a matrix of learners, as a page."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -9,31 +11,146 @@ import numpy as np
 
 from tabtap import __version__
 from tabtap.archive import put_in_place
-from tabtap.compare.advice import advice, recommend
-from tabtap.compare.contest import CONFIDENCE, Comparison, Standing
+from tabtap.compare.advice import (
+    advice,
+    gain_text,
+    headline,
+    recommend,
+    score_gain_text,
+    unit_words,
+)
 from tabtap.compare.printing import TextTable
+from tabtap.compare.standings import BEST, CONFIDENCE, Comparison, Standing
+from tabtap.domain.judgement import PANEL_MEAN
 from tabtap.report.blocks import Figure, Section, TableBlock, Text
 from tabtap.report.drawing import Interval, interval_chart
 from tabtap.report.page import page_html
 from tabtap.report.verdict import Card, Point, Verdict
+from tabtap.result.why import figure_text
+from tabtap.wording import capital, learner_words, plain_percent
 
 
 def ranking(comparison: Comparison) -> TextTable:
     """Return the methods in a table, the best first."""
-    is_label = comparison.task == "classification"
-    what = "accuracy %" if is_label else "RMSE"
-    gained = "gain, points" if is_label else "gain, % of MSE"
-    header = ("method", what, gained, f"{CONFIDENCE:.0%} interval", "rows", "CPU s")
-    rows = [_line(standing, comparison) for standing in comparison.standings]
-    notes = [
+    name = comparison.figure.name
+    unit = "points" if comparison.task == "classification" else "%"
+    gain = f"gain, {unit}"
+    header = ("method", "learner", name, gain, "score gain", "rows", "CPU s")
+    write = _writer(comparison)
+    rows = [_line(standing, comparison, write) for standing in comparison.standings]
+    asked = f"{comparison.n_test} real rows were asked"
+    if (groups := comparison.asked.groups) is not None:
+        asked += f", which count as {len(np.unique(groups))}"
+    notes = (*_failures(comparison), *_reading(comparison))
+    title = f"Methods by score; {asked}"
+    return TextTable(title, header, tuple(rows), notes, n_labels=2)
+
+
+def matrix(comparison: Comparison) -> TextTable:
+    """Return the plain figure of every learner with every method's rows."""
+    methods = [comparison.of("Real"), *comparison.others]
+    figures = {
+        learner: [standing.by_learner.get(learner, math.nan) for standing in methods]
+        for learner in methods[0].by_learner
+    }
+    pick = np.nanmax if comparison.figure.larger_is_better else np.nanmin
+    # The first of equals: learners in their order, and real rows before others.
+    best = {name: line.index(float(pick(line))) for name, line in figures.items()}
+    tops = {name: figures[name][place] for name, place in best.items()}
+    whole = list(tops.values()).index(float(pick(list(tops.values()))))
+    top = list(tops)[whole]
+    write = _writer(comparison)
+    rows = []
+    for name, line in figures.items():
+        texts = [write(value) if math.isfinite(value) else "-" for value in line]
+        texts[best[name]] += "**" if name == top else "*"
+        # So that digits stand below digits.
+        n_signs = [2 if place == best[top] else 1 for place in range(len(line))]
+        pairs = zip(texts, n_signs, strict=True)
+        rows.append((name, *(_padded(text, n) for text, n in pairs)))
+    return TextTable(
+        f"{capital(comparison.figure.name)} of every learner with every method's rows",
+        ("learner", *(standing.method for standing in methods)),
+        tuple(rows),
+        (
+            "* best of its learner, ** best of all; Real: no new rows. The methods are "
+            "ranked by the score, not by this figure.",
+        ),
+    )
+
+
+def _padded(text: str, n_signs: int) -> str:
+    return text + " " * (n_signs - text.count("*"))
+
+
+def _writer(comparison: Comparison) -> Callable[[float], str]:
+    """Return how the plain figure is written: with the same decimals everywhere."""
+    if comparison.task == "classification":
+        return "{:.3f}".format
+    every = [value for s in comparison.standings for value in s.by_learner.values()]
+    smallest = min((value for value in every if value > 0.0), default=1.0)
+    decimals = 2 - math.floor(math.log10(smallest))
+    if decimals > _MOST_DECIMALS or max(every, default=0.0) >= _LARGE:
+        return figure_text
+    return f"{{:.{max(0, decimals)}f}}".format
+
+
+_MOST_DECIMALS, _LARGE = 6, 1e7
+"""Beyond these, figures are written with powers of ten."""
+
+
+def _line(
+    standing: Standing, comparison: Comparison, write: Callable[[float], str]
+) -> tuple[str, ...]:
+    first = (standing.method, standing.learner, write(standing.plain.value))
+    if standing.method == "Real":
+        return (*first, "-", "-", "0", "-")
+    return (
+        *first,
+        gain_text(comparison, standing),
+        score_gain_text(standing),
+        f"{standing.n_rows:.0f}",
+        f"{standing.cpu_seconds:.1f}",
+    )
+
+
+def _failures(comparison: Comparison) -> list[str]:
+    return [
         f"{s.method} failed in {len(s.failures)} repeats: {s.failures[0]}"
         for s in comparison.standings
         if s.failures
     ]
-    asked = f"{comparison.n_test} real rows were asked"
-    if comparison.groups is not None:
-        asked += f", which count as {len(np.unique(comparison.groups))}"
-    return TextTable(f"Methods by score; {asked}", header, tuple(rows), tuple(notes))
+
+
+_SCORE = {
+    "classification": "1 less half the Brier score",
+    "regression": "1 less the squared error in variances of the target, an R2",
+}
+
+
+def _reading(comparison: Comparison) -> tuple[str, ...]:
+    """Say what the figures are."""
+    sure = plain_percent(CONFIDENCE)
+    return (
+        f"Gains are over your rows alone, with {sure} intervals that hold all at once. "
+        f"The score decides: {_SCORE[comparison.task]}.",
+        _whom(comparison),
+    )
+
+
+def _whom(comparison: Comparison) -> str:
+    """Say whom the comparison is about."""
+    if comparison.promise == PANEL_MEAN:
+        return f"Figures are means over {', '.join(comparison.alone)}."
+    if comparison.promise != BEST:
+        return f"All is about {comparison.promise}, the learner that you will train."
+    return (
+        "No learner was named, so each method has the one that does best with its "
+        f"rows, of {', '.join(comparison.alone)}. --learner NAME is about one."
+    )
+
+
+# ---- The page.
 
 
 def write_comparison(comparison: Comparison, path: str | Path) -> Path:
@@ -46,36 +163,19 @@ def write_comparison(comparison: Comparison, path: str | Path) -> Path:
 def comparison_html(comparison: Comparison) -> str:
     """Return a page about a comparison: what to use, the ranking, how it is known."""
     best = recommend(comparison)
-    table = ranking(comparison)
-    block = TableBlock(
-        table.title,
-        table.header,
-        table.rows,
-        caption=" ".join(table.notes),
-        align_right=frozenset(range(1, len(table.header))),
-    )
     verdict = Verdict(
-        headline="Keep your rows as they are" if best is None else f"Use {best.method}",
+        headline=headline(comparison),
         sentences=(advice(comparison),),
         cards=_cards(comparison, best),
-        meaning=(
-            Point(
-                "How it was found out",
-                "The same learners were trained with each method's rows and without, "
-                "and asked about real rows that neither they nor the method had seen. "
-                "An interval is of the mean difference, row by row. The intervals are "
-                "wide enough to hold all at once: of many methods that change nothing, "
-                "one looks good by chance.",
-            ),
-        ),
+        meaning=(Point("How it was found out", _METHOD),),
         tone="caution" if best is None else "good",
     )
     sections = (
         Section(
             "ranking",
             "All methods",
-            "The smaller the loss on unseen rows, the higher a method stands.",
-            (block,),
+            "The better a method scores on unseen rows, the higher it stands.",
+            (_block(ranking(comparison)),),
         ),
         Section(
             "gains",
@@ -86,8 +186,15 @@ def comparison_html(comparison: Comparison) -> str:
         Section(
             "learners",
             "Learner by learner",
-            "A mean may hide that one learner gains and another loses.",
-            (_by_predictor(comparison),),
+            "Rows may help one learner and harm another, and another learner may do "
+            "without any.",
+            (_block(matrix(comparison)),),
+        ),
+        Section(
+            "trained",
+            "Who was trained",
+            "Settings other than the default ones, and versions.",
+            (_described(comparison),),
         ),
         Section(
             "limits",
@@ -105,6 +212,15 @@ def comparison_html(comparison: Comparison) -> str:
     )
 
 
+_METHOD = (
+    "The same learners were trained with each method's rows and without, and asked "
+    "about real rows that neither they nor the method had seen. A method stands by the "
+    "learner that does best with its rows, or by the one that you named, against the "
+    "best without new rows. Choosing a learner is paid for: for each part of the rows "
+    "it is chosen by the other parts. The intervals are wide enough to hold all at "
+    "once: of many methods that change nothing, one looks good by chance."
+)
+
 _LIMITS = (
     "The intervals know of the rows that were asked, not of other tables, and only "
     "partly of the luck in what a method drew.",
@@ -114,81 +230,70 @@ _LIMITS = (
 )
 
 
-def _line(standing: Standing, comparison: Comparison) -> tuple[str, ...]:
-    unit = comparison.gain_unit
-    score = f"{np.sqrt(standing.loss):.3f}"
-    if comparison.task == "classification":
-        score = f"{100 * (1 - standing.loss):.1f}"
-    if standing.method == "Real":
-        return (standing.method, score, "-", "-", "0", "-")
-    return (
-        standing.method,
-        score,
-        f"{unit * standing.gain:+.1f}",
-        f"{unit * standing.low:+.1f} to {unit * standing.high:+.1f}",
-        f"{standing.n_rows:.0f}",
-        f"{standing.cpu_seconds:.1f}",
+def _block(table: TextTable) -> TableBlock:
+    return TableBlock(
+        table.title,
+        table.header,
+        tuple(tuple(cell.strip() for cell in row) for row in table.rows),
+        caption=" ".join(table.notes),
+        align_right=frozenset(range(table.n_labels, len(table.header))),
     )
+
+
+def _described(comparison: Comparison) -> TableBlock:
+    rows = [
+        (name, learner_words(name, comparison.task), text)
+        for name, text in comparison.learners.items()
+    ]
+    return TableBlock("The learners", ("name", "learner", "settings"), tuple(rows))
 
 
 def _cards(comparison: Comparison, best: Standing | None) -> tuple[Card, ...]:
-    others = comparison.others
-    helpful = sum(s.low > 0 for s in others)
-    harmful = sum(s.high < 0 for s in others)
+    others, real = comparison.others, comparison.of("Real")
+    helpful, harmful = sum(s.helps for s in others), sum(s.harms for s in others)
+    name = comparison.figure.name
     cards = [
         Card("Shown to help", f"{helpful} of {len(others)}", "methods"),
         Card("Shown to harm", f"{harmful} of {len(others)}", "methods"),
+        Card(
+            f"{capital(name)} without new rows",
+            figure_text(real.plain.value),
+            learner_words(real.learner, comparison.task),
+        ),
     ]
     if best is not None:
-        line = _line(best, comparison)
-        cards.append(Card(f"Gain of {best.method}", line[2], line[3]))
+        gain = gain_text(comparison, best)
+        cards.append(Card(f"Gain of {best.method}", gain, unit_words(comparison)))
     return tuple(cards)
-
-
-def _by_predictor(comparison: Comparison) -> TableBlock:
-    names = list(comparison.of("Real").by_predictor)
-    unit = comparison.gain_unit
-    rows = [
-        (s.method, *(f"{unit * s.by_predictor.get(name, 0.0):+.1f}" for name in names))
-        for s in comparison.others
-    ]
-    what = "points" if comparison.task == "classification" else "% of the mean MSE"
-    return TableBlock(
-        f"Gain over real rows alone for each learner, {what}",
-        ("method", *names),
-        tuple(rows),
-        align_right=frozenset(range(1, len(names) + 1)),
-    )
 
 
 def _plot(comparison: Comparison) -> Figure:
     others = comparison.others
-    helpful = [s.method for s in others if s.low > 0]
+    helpful = [s.method for s in others if s.helps]
     title = "No method is shown to help"
     if helpful:
         title = f"{len(helpful)} of {len(others)} methods are shown to help"
-    unit = comparison.gain_unit
-    intervals = [
+    drawn = [
         Interval(
             s.method,
-            unit * s.gain,
-            unit * s.low,
-            unit * s.high,
-            _line(s, comparison)[2],
+            s.gain.value,
+            s.gain.value - s.gain.margin,
+            s.gain.value + s.gain.margin,
+            score_gain_text(s),
             _mark(s),
         )
         for s in others
     ]
-    svg = interval_chart(intervals, name="methods", title=title)
-    summary = "; ".join(f"{s.method} {_line(s, comparison)[2]}" for s in others)
+    svg = interval_chart(drawn, name="methods", title=title)
+    summary = "; ".join(f"{s.method} {score_gain_text(s)}" for s in others)
     caption = (
-        "Gain over real rows alone; right of the dotted line is better. A bar that "
-        "crosses the line may be chance."
+        "Gain of the score over real rows alone; right of the dotted line is better. A "
+        "bar that crosses the line may be chance."
     )
     return Figure(title, svg, f"Gains of the methods: {summary}.", caption)
 
 
 def _mark(standing: Standing) -> Literal["good", "open", "bad"]:
-    if standing.low > 0:
+    if standing.helps:
         return "good"
-    return "bad" if standing.high < 0 else "open"
+    return "bad" if standing.harms else "open"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+_GAP = "  "
 _LATEX_SIGNS = {
     "\\": r"\textbackslash{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -32,12 +33,23 @@ class TextTable:
     """Columns on the left that name a row; the others are figures."""
 
 
-def as_text(table: TextTable) -> str:
-    """Return a table for a terminal: aligned, with as few lines as will do."""
+def as_text(table: TextTable, width: int | None = None) -> str:
+    """Return a table for a terminal: aligned, with as few lines as will do.
+
+    Where it is wider than ``width``, columns of figures follow below, the labels beside
+    them again.
+    """
     widths = _widths(table, least=0)
-    lines = [_align(table, line, widths).rstrip() for line in _lines(table)]
-    rule = "  ".join("-" * width for width in widths)
-    return "\n".join([table.title, "", lines[0], rule, *lines[1:], *table.notes])
+    blocks = []
+    for columns in _blocks(widths, table.n_labels, width):
+        shown = [widths[column] for column in columns]
+        lines = [
+            _align(table, [line[column] for column in columns], shown).rstrip()
+            for line in _lines(table)
+        ]
+        rule = _GAP.join("-" * width for width in shown)
+        blocks.append("\n".join([lines[0], rule, *lines[1:]]))
+    return "\n".join([table.title, "", "\n\n".join(blocks), *table.notes])
 
 
 def as_markdown(table: TextTable) -> str:
@@ -106,8 +118,21 @@ def _widths(table: TextTable, *, least: int) -> list[int]:
     return [max(least, *map(len, column)) for column in columns]
 
 
+def _blocks(widths: Sequence[int], n_labels: int, most: int | None) -> list[list[int]]:
+    """Return the columns that stand side by side, labels first in each block."""
+    labels = list(range(n_labels))
+    blocks = [[*labels]]
+    for column in range(n_labels, len(widths)):
+        used = sum(widths[other] + len(_GAP) for other in blocks[-1])
+        is_full = most is not None and used + widths[column] > most
+        if is_full and len(blocks[-1]) > n_labels:
+            blocks.append([*labels])
+        blocks[-1].append(column)
+    return blocks
+
+
 def _align(
-    table: TextTable, line: Sequence[str], widths: Sequence[int], gap: str = "  "
+    table: TextTable, line: Sequence[str], widths: Sequence[int], gap: str = _GAP
 ) -> str:
     return gap.join(
         cell.ljust(width) if column < table.n_labels else cell.rjust(width)

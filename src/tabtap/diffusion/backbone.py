@@ -346,8 +346,8 @@ def fit_fold_backbones(
     ----------
     table : Table
         All rows.
-    fold : array of shape (n_rows,)
-        Fold number of each row, from 0.
+    fold : array of shape (n_rows,) or (n_partitions, n_rows)
+        Fold number of each row, from 0; those of a further partition are counted on.
     rng, config, observer
         As for ``fit_backbone``.
 
@@ -359,9 +359,9 @@ def fit_fold_backbones(
     check_table(table)
     fold = np.asarray(fold)
     check_folds(fold, len(table))
-    numbers = tuple(int(k) for k in np.unique(fold))
-    tables = [table.take(np.flatnonzero(fold != k)) for k in numbers]
-    return _fit(tables, numbers, rng, config, observer)
+    unseen = [(part, int(k)) for part in np.atleast_2d(fold) for k in np.unique(part)]
+    tables = [table.take(np.flatnonzero(part != k)) for part, k in unseen]
+    return _fit(tables, tuple(k for _, k in unseen), rng, config, observer)
 
 
 def _fit(
@@ -424,7 +424,8 @@ def check_rng(rng: object) -> None:
 
 def check_folds(fold: NDArray[Any], n_rows: int) -> None:
     """Raise unless every row has a fold number, from 0, and there are two or more."""
-    if fold.shape != (n_rows,) or fold.dtype.kind not in "iu":
+    whole = fold.ndim in (1, 2) and fold.shape[-1] == n_rows
+    if not whole or fold.dtype.kind not in "iu":
         raise UserInputError(
             f"fold has shape {fold.shape} and dtype {fold.dtype}; it must hold one "
             f"integer for each of the {n_rows} rows. Use tabtap.table.split.folds."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,20 +51,29 @@ class UtilityEstimate:
 class RefereeScores:
     """Scores of the real rows, each given by learners that have not seen it."""
 
-    overall: FloatArray
-    """Larger is better.  One per real row, or one per fold that can be scored."""
+    by_learner: Mapping[str, FloatArray]
+    """Shape (n_real,) for each learner; larger is better; mean over partitions."""
 
-    by_learner: Mapping[str, FloatArray] = field(default_factory=dict)
-    """The same for each learner of a panel."""
+    answers: Mapping[str, FloatArray] = field(default_factory=dict)
+    """What each learner said, partition by partition: probabilities of shape
+    (n_partitions, n_real, n_classes), or values of shape (n_partitions, n_real)."""
 
-    @property
-    def mean(self) -> float:
-        """The mean score."""
-        return float(np.mean(self.overall))
+    is_mean: bool = False
+    """Whether the promise is about the mean of the learners and about none of them."""
+
+    def choices(self) -> dict[str, FloatArray]:
+        """Return what one can train, by name: each learner, or all of them at once."""
+        if self.is_mean:
+            return {PANEL_MEAN: np.mean(list(self.by_learner.values()), axis=0)}
+        return dict(self.by_learner)
 
     def learner_means(self) -> dict[str, float]:
         """Return each learner's mean score."""
         return {name: float(np.mean(part)) for name, part in self.by_learner.items()}
+
+
+PANEL_MEAN = "panel"
+"""What the mean of several learners is called."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +82,12 @@ class ScoresToBeat:
 
     real: RefereeScores | None = None
     incumbent: RefereeScores | None = None
+
+    promised: FloatArray | None = None
+    """Shape (n_real,): the incumbent's scores as they were certified."""
+
+    learner: str = ""
+    """The learner that they are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,69 @@ class Bound:
     def lower(self) -> float:
         """What the gain is at least, with the confidence stated."""
         return self.gain - self.margin
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A figure with its error bar."""
+
+    value: float
+
+    margin: float
+    """Half of a two-sided interval that holds with 90 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure that people read, without the new rows and with them."""
+
+    name: str
+    """Accuracy, AUC, log loss or Brier score; RMSE, MAE or R2."""
+
+    larger_is_better: bool
+
+    best_alone: Measured
+    """Of the learner that does best on real rows alone."""
+
+    without: Measured
+    """Of the promised learner on real rows alone."""
+
+    with_rows: Measured
+    """Of the promised learner with the new rows."""
+
+    change: Measured
+    """With the rows, less that of the best alone: what following the verdict does."""
+
+    @property
+    def gain(self) -> float:
+        """The change for the better, whichever direction that is."""
+        return self.change.value if self.larger_is_better else -self.change.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """Something that one can do with these rows, and how well it does."""
+
+    name: str
+    """Short: ``forest alone``, ``stack``, ``tabpfn-v1``, ``forest with new rows``."""
+
+    words: str
+    """What to do, as a sentence."""
+
+    figure: str = ""
+    """Name of the plain figure, accuracy or RMSE."""
+
+    value: Measured | None = None
+    """The plain figure; None where it could not be measured here."""
+
+    score: Measured | None = None
+    """The yardstick."""
+
+    is_enough: bool = False
+    """Whether nothing is shown to do better."""
+
+    note: str = ""
+    """What it takes, such as weights that are to be fetched."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +221,9 @@ class Certificate:
     shown: bool
     """Whether the gain over real rows was shown, this pool included."""
 
+    n_folds: int = 0
+    """Folds that the rows were cut into, each time; 0 under the paper's protocol."""
+
     look: int
     """One more than the attempts before that showed no gain: confidence is shared among
     attempts."""
@@ -151,13 +232,50 @@ class Certificate:
     reason: str
     """The decision as a sentence."""
 
+    learner: str = ""
+    """The learner to train on the bigger table, which the promise is about."""
+
+    best_alone: str = ""
+    """The learner that does best on real rows alone; the same one if it was named."""
+
+    figures: tuple[Figure, ...] = ()
+    """The same gain in the figures that people read; the first is the plain one, which
+    may not be estimated to get worse."""
+
+    effects: Mapping[str, Bound] = field(default_factory=dict)
+    """What the new rows do to each learner; bars of 95 % to either side."""
+
+    copies: Bound | None = None
+    """Gain of as many copies of real rows in the place of new ones."""
+
+    over_copies: Bound | None = None
+    """Gain over these copies; bars of 95 % to either side."""
+
+    learners: Mapping[str, str] = field(default_factory=dict)
+    """Class, settings and version of every learner that was asked."""
+
     evidence: Mapping[str, FloatArray] = field(default_factory=dict)
     """Scores that the bounds were computed from: ``real``, ``before``, ``after``, and
-    ``clusters`` where rows belong together; fold gains under the paper's protocol."""
+    ``clusters`` where rows belong together; fold gains under the paper's protocol.
+    With the pool, a row's scores are those of the part of it and the learner that do
+    best on the other folds (``best_elsewhere``)."""
 
     learners_before: Mapping[str, float] = field(default_factory=dict)
     learners_after: Mapping[str, float] = field(default_factory=dict)
     """Mean score of each learner with the incumbent, and with the pool too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What came of a request."""
+
+    certificate: Certificate
+
+    standing: ScoresToBeat
+    """What the next pool is compared with."""
+
+    kept: IntArray
+    """Rows of the pool that the certificate is about: all of it, or a part."""
 
 
 # ---- One-sided bounds on a mean difference, and how confidence is shared among looks.
@@ -195,6 +313,31 @@ def one_sided(
     return Bound(gain, float(stdtrit(count - 1, confidence) * error), confidence)
 
 
+def cross_fitted(
+    differences: FloatArray,
+    confidence: float,
+    n_folds: int,
+    clusters: IntArray | None = None,
+) -> Bound:
+    """Bound a mean of differences that learners of overlapping rows have given.
+
+    As ``one_sided``, with a wider bar.  Rows that are asked by turns are answered by
+    learners that share most of their training rows, so their answers err together, and
+    a mean over rows is less sure than one of independent rows.  The factor is that of
+    Nadeau and Bengio (2003), "Inference for the generalization error": the square root
+    of 1 + n_folds * (test rows / training rows).
+
+    Examples
+    --------
+    >>> plain = one_sided(np.array([0.1, 0.2, 0.3]), 0.9)
+    >>> round(cross_fitted(np.array([0.1, 0.2, 0.3]), 0.9, 5).margin / plain.margin, 3)
+    1.5
+    """
+    bound = one_sided(differences, confidence, clusters)
+    factor = np.sqrt(1.0 + n_folds / (n_folds - 1))
+    return replace(bound, margin=float(bound.margin * factor))
+
+
 def two_sided_fold_margin(fold_gains: FloatArray, confidence: float) -> float:
     """Return the paper's error bar: a t interval over folds (equation 49)."""
     n_folds = len(fold_gains)
@@ -212,16 +355,72 @@ def confidence_at(attempt: int, confidence: float) -> float:
     real rows.  A check after a success needs no correction: testing one hypothesis
     after another, each at the full level and only as long as all before were accepted,
     keeps the level.  A check after a failure is another attempt, counted from 1.
-    The attempts share the run's error probability as 1/2, 1/6, 1/12, ..., which add up
-    to 1.  The size of the gain is not covered that way: of several pools the luckiest
-    tends to be kept.
+    The attempts share the run's error probability as 3/4, 3/16, 3/64, ..., which add up
+    to 1: later pools of one generator are much like the first, and what the first did
+    not show they seldom do.  The size of the gain is not covered that way: of several
+    pools the luckiest tends to be kept.
 
     Examples
     --------
-    >>> [round(confidence_at(attempt, 0.9), 3) for attempt in (1, 2, 3)]
-    [0.95, 0.983, 0.992]
+    >>> [round(confidence_at(attempt, 0.8), 3) for attempt in (1, 2, 3)]
+    [0.85, 0.963, 0.991]
     """
-    return 1.0 - (1.0 - confidence) / (attempt * (attempt + 1))
+    return 1.0 - (1.0 - confidence) * 0.75 * 0.25 ** (attempt - 1)
+
+
+# ---- The best of several, chosen for each row by what is known of the others.
+#
+# Whoever trains the best of several learners has chosen by luck as well: its score on
+# the rows by which it was chosen is too high.  So each fold is answered by whichever is
+# best on the other folds.  That pays for the choice, and one bound serves, however many
+# there were to choose from.  Only what is clearly ahead replaces the first choice: a
+# choice that hangs on a few rows is made anew in every fold, and is worth less for it.
+
+
+AHEAD = 1.0
+"""Standard errors that a choice must be ahead of the first one to replace it."""
+
+
+def best_place(choices: Sequence[FloatArray], first: int = 0) -> int:
+    """Return which of several scores is best: the first, unless one is clearly ahead.
+
+    Examples
+    --------
+    >>> one, other = np.array([0.5, 0.6, 0.4]), np.array([0.9, 0.8, 0.9])
+    >>> best_place([one, other]), best_place([one, one + [0.0, 0.3, -0.2]])
+    (1, 0)
+    """
+    scores = np.stack(list(choices))
+    ahead = scores - scores[first]
+    gain = ahead.mean(axis=1)
+    error = ahead.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    gain[~(gain > AHEAD * error)] = -np.inf
+    gain[first] = 0.0
+    return int(np.argmax(gain))
+
+
+def best_elsewhere(
+    choices: Sequence[FloatArray], partitions: IntArray, first: int = 0
+) -> FloatArray:
+    """Score each row by whichever choice is best on the rows of other folds.
+
+    ``choices`` are scores of shape (n_rows,), ``partitions`` folds of shape
+    (n_partitions, n_rows); the result is the mean over partitions.
+
+    Examples
+    --------
+    >>> one, other = np.array([0.5, 0.6, 0.4, 0.5]), np.array([0.9, 0.8, 0.9, 0.0])
+    >>> best_elsewhere([one, other], np.array([[0, 0, 1, 1]]))
+    array([0.5, 0.6, 0.9, 0. ])
+    """
+    scores = np.stack(list(choices))
+    found = np.zeros((len(partitions), scores.shape[1]))
+    for place, fold in enumerate(partitions):
+        for number in np.unique(fold):
+            own = fold == number
+            best = best_place(list(scores[:, ~own]), first)
+            found[place, own] = scores[best, own]
+    return np.asarray(found.mean(axis=0))
 
 
 # ---- A fingerprint of rows, the same whatever container they come from.

@@ -35,7 +35,7 @@ class Prediction(Protocol):
         """Return cross-entropy in nats, or squared error; one per query."""
 
     def scores(self, queries: Table) -> FloatArray:
-        """Return a bounded score in [0, 1] per query; larger is better."""
+        """Return a proper score per query, 1 at best; larger is better."""
 
     def hardness(self, queries: Table) -> FloatArray:
         """Return entropy in nats, or the absolute residual; larger is harder."""
@@ -58,6 +58,10 @@ class ClassPrediction:
     def __len__(self) -> int:
         return len(self.probabilities)
 
+    def take(self, rows: IntArray) -> ClassPrediction:
+        """Return the answers to some of the queries."""
+        return ClassPrediction(self.probabilities[rows])
+
     def of_label(self, queries: Table) -> FloatArray:
         """Return the probability of each query's own label."""
         return self.probabilities[np.arange(len(self)), _labels(self, queries)]
@@ -68,10 +72,9 @@ class ClassPrediction:
         return np.asarray(-np.log(np.minimum(likely, 1.0)))
 
     def scores(self, queries: Table) -> FloatArray:
-        """Return the mean of being right (0 or 1) and of the label's probability.
+        """Return 1 minus half the Brier score: 1 when sure and right, 0 when wrong.
 
-        Labels that share the largest probability share being right, so that the order
-        of the levels does not matter.
+        It is proper: no learner gains by stating other probabilities than it believes.
 
         Examples
         --------
@@ -83,13 +86,20 @@ class ClassPrediction:
         >>> target = Target(column=column, task="classification", position=0)
         >>> queries = blank(Schema(features=(), target=target), np.array([0, 1]))
         >>> ClassPrediction(np.array([[0.8, 0.2], [0.5, 0.5]])).scores(queries)
-        array([0.9, 0.5])
+        array([0.96, 0.75])
         """
-        likely = self.of_label(queries)
+        truth = np.eye(self.probabilities.shape[1])[_labels(self, queries)]
+        return np.asarray(1.0 - 0.5 * ((self.probabilities - truth) ** 2).sum(axis=1))
+
+    def right(self, queries: Table) -> FloatArray:
+        """Return 1 where the most likely label is the query's own, and else 0.
+
+        Labels that share the largest probability share being right, so that the order
+        of the levels does not matter.
+        """
         best = self.probabilities == self.probabilities.max(axis=1, keepdims=True)
         n_best = np.maximum(best.sum(axis=1), 1)  # 0 where the answer is NaN
-        right = best[np.arange(len(self)), _labels(self, queries)] / n_best
-        return np.asarray((right + likely) / 2)
+        return np.asarray(best[np.arange(len(self)), _labels(self, queries)] / n_best)
 
     def hardness(self, queries: Table) -> FloatArray:
         """Return each query's entropy in nats."""
@@ -144,6 +154,10 @@ class ValuePrediction:
     def __len__(self) -> int:
         return len(self.mean)
 
+    def take(self, rows: IntArray) -> ValuePrediction:
+        """Return the answers to some of the queries."""
+        return replace(self, mean=self.mean[rows], variance=self.variance[rows])
+
     def residuals(self, queries: Table) -> FloatArray:
         """Return predicted minus true target, in standard deviations."""
         _check_pair(self, queries)
@@ -155,8 +169,8 @@ class ValuePrediction:
         return np.asarray(self.residuals(queries) ** 2)
 
     def scores(self, queries: Table) -> FloatArray:
-        """Return 1 / (1 + squared error): 1 when exact, 0.5 one deviation off."""
-        return np.asarray(1.0 / (1.0 + self.losses(queries)))
+        """Return 1 minus the squared error in variances; the mean is an R squared."""
+        return np.asarray(1.0 - self.losses(queries))
 
     def hardness(self, queries: Table) -> FloatArray:
         """Return each query's absolute residual on the standardised target."""

@@ -81,6 +81,10 @@ def _joined_scores(parts: Sequence[Candidates]) -> dict[str, FloatArray]:
 # the rows that its gates compare with; with its rows alone the fold is judged.  What
 # little of a fold may still reach it is in DECISIONS.md, entry 26.
 #
+# The rows may be cut into folds several times over: each partition has folds and
+# lineages of its own, and a row's score is its mean over the partitions.  Folds and
+# lineages are counted on from one partition to the next.
+#
 # Under the paper's protocol a single lineage has seen every real row and answers for
 # all folds.
 
@@ -94,14 +98,31 @@ class Lineages:
     """The folds of the real rows and the lineages that follow from them."""
 
     fold: IntArray
-    """Shape (n_real,): fold of every real row, from 0."""
+    """Shape (n_real,) or (n_partitions, n_real): fold of every real row, from 0 in each
+    partition."""
 
     crossfit: bool
     """Whether each fold has a lineage of its own."""
 
     @property
+    def partitions(self) -> IntArray:
+        """Shape (n_partitions, n_real): fold of every real row, counted on."""
+        fold = np.atleast_2d(self.fold)
+        return fold + (int(fold.max()) + 1) * np.arange(len(fold))[:, None]
+
+    @property
+    def n_real(self) -> int:
+        """Number of real rows."""
+        return int(self.fold.shape[-1])
+
+    @property
     def n_folds(self) -> int:
-        """Number of folds."""
+        """Number of folds, over all partitions."""
+        return int(self.partitions.max()) + 1
+
+    @property
+    def n_folds_each(self) -> int:
+        """Number of folds of one partition."""
         return int(self.fold.max()) + 1
 
     @property
@@ -109,13 +130,20 @@ class Lineages:
         """Every lineage, by the fold it has never seen."""
         return tuple(range(self.n_folds)) if self.crossfit else (WHOLE,)
 
+    def partition_of(self, member: int) -> IntArray:
+        """Return the partition that a fold or lineage is of; the first for all rows."""
+        partitions = self.partitions
+        if member == WHOLE:
+            return np.asarray(partitions[0])
+        return np.asarray(partitions[member * len(partitions) // self.n_folds])
+
     def seen(self, member: int) -> IntArray:
         """Return the numbers of the real rows that a lineage may see."""
-        return np.flatnonzero(self.fold != member)
+        return np.flatnonzero(self.partition_of(member) != member)
 
     def asked(self, fold: int) -> IntArray:
         """Return the numbers of the real rows of a fold."""
-        return np.flatnonzero(self.fold == fold)
+        return np.flatnonzero(self.partition_of(fold) == fold)
 
     def judging(self, fold: int) -> int:
         """Return the lineage whose rows stand beside the other folds to answer one."""

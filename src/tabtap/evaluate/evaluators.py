@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib import metadata
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -122,10 +123,7 @@ def ensemble_learners(task: Task) -> Learners:
     make = MLPClassifier if task == "classification" else MLPRegressor
     network = make(hidden_layer_sizes=(100,), max_iter=500, random_state=SEED)
     if task == "regression":
-        # A network learns nothing from a target of 1e-3 or 1e6 as it is.
-        network = TransformedTargetRegressor(
-            regressor=network, transformer=StandardScaler()
-        )
+        network = _standardised(network)
     members = {"forest": _forest(task), "linear": _linear(task), "network": network}
     return MappingProxyType(members)
 
@@ -149,18 +147,21 @@ def _linear(task: Task, max_iter: int = 1000) -> Estimator:
 # trains and which forgives a member that grew overconfident.
 
 
-PANEL = ("linear", "neighbors", "forest", "boosting")
-"""Names of the members."""
+PANEL = ("linear", "neighbors", "forest", "boosting", "small_leaves", "network")
+"""Names of the members, whatever else is installed."""
 
 LEAF_SIZE = 20
 """Rows a boosted tree's leaf must have: what LightGBM and scikit-learn do by default.
 
 Below 40 rows such a booster cannot split at all, and any rows bring it back to life.
-That is what happens to whoever trains it, so the panel must know; results per learner
-show when a gain is the booster's alone.
+That is what happens to whoever trains it, so the panel must know.
 """
 
-N_ROUNDS, LEARNING_RATE, N_LEAVES, N_BINS, COLUMN_SHARE = 30, 0.2, 15, 63, 0.5
+SMALL_LEAF_SIZE = 5
+"""Rows in a leaf of the other booster, whose leaves suit few rows: what new rows do for
+the first may be had by this setting as well."""
+
+N_ROUNDS, LEARNING_RATE, N_LEAVES, N_BINS, COLUMN_SHARE = 20, 0.2, 15, 63, 0.5
 """A booster at a tenth of the usual cost and as good on few rows; see DECISIONS."""
 
 
@@ -184,7 +185,7 @@ class PanelPrediction:
         return self._mean(lambda member: member.losses(queries))
 
     def scores(self, queries: Table) -> FloatArray:
-        """Return the members' mean bounded score for each query."""
+        """Return the members' mean score for each query."""
         return self._mean(lambda member: member.scores(queries))
 
     def hardness(self, queries: Table) -> FloatArray:
@@ -210,35 +211,55 @@ class PanelPrediction:
 
 @dataclass(frozen=True, slots=True)
 class PanelEvaluator:
-    """Asks a linear model, nearest neighbours, a forest and a booster.
+    """Asks a linear model, neighbours, a forest, two boosters and a network.
 
     Parameters
     ----------
     n_jobs : int, default=1
         Learners fitted at a time, in processes of their own.
     share : float, default=1.0
-        Share that contexts hold of the rows that will be trained on; the booster's
+        Share that contexts hold of the rows that will be trained on; the boosters'
         leaves shrink with it.  A booster of usual leaves cannot split 40 rows and can
         split 50: judged on four fifths of 50 rows it would look dead, and any rows
         would seem to revive it.
+    members : sequence of str, default=PANEL
+        Those that are asked.
+    is_mean : bool, default=True
+        Whether a promise is about their mean, as the paper has it, or about the best.
     """
 
     n_jobs: int = 1
     share: float = 1.0
+    members: tuple[str, ...] = PANEL
+    is_mean: bool = True
 
-    name: ClassVar[str] = "panel"
+    @property
+    def name(self) -> str:
+        """The panel, the best of it, or its only member."""
+        if len(self.members) == 1:
+            return self.members[0]
+        return "panel" if self.is_mean else "best"
+
+    def learners(self, task: Task) -> Learners:
+        """Return the unfitted members for a task, by name."""
+        known = panel_learners(task, self.share)
+        return MappingProxyType({name: known[name] for name in self.members})
+
+    def only(self, members: Sequence[str]) -> PanelEvaluator:
+        """Return one that asks some of the members."""
+        return replace(self, members=tuple(members), is_mean=False)
 
     def predict(
         self, contexts: Sequence[Table], queries: Sequence[Table]
     ) -> list[Prediction]:
         """Return one prediction per (context, queries) pair, in the order given."""
-        learners = panel_learners(task_of(contexts, queries), self.share)
+        learners = self.learners(task_of(contexts, queries))
         answers = answer_with(learners, contexts, queries, n_jobs=self.n_jobs)
         return [PanelPrediction(MappingProxyType(answer)) for answer in answers]
 
 
 def panel_learners(task: Task, share: float = 1.0) -> Learners:
-    """Return the members for a task, by name; LightGBM boosts where it is installed."""
+    """Return the members for a task, by name."""
     # Trees of neighbours measure each query by itself; brute force measures many at
     # once, and rounding then decides ties differently in another company.
     near = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
@@ -246,28 +267,15 @@ def panel_learners(task: Task, share: float = 1.0) -> Learners:
         "linear": _linear(task),
         "neighbors": near(n_neighbors=5, algorithm="kd_tree", n_jobs=1),
         "forest": _forest(task),
-        "boosting": _booster(task, share),
+        "boosting": _booster(task, LEAF_SIZE * share),
+        "small_leaves": _booster(task, SMALL_LEAF_SIZE * share),
+        "network": _small_network(task),
     }
     return MappingProxyType(members)
 
 
-def _booster(task: Task, share: float) -> Estimator:
-    leaf_size = max(1, round(LEAF_SIZE * share))
+def _booster(task: Task, leaf_size: float) -> Estimator:
     labels = task == "classification"
-    if find_spec("lightgbm") is not None:
-        lightgbm = importlib.import_module("lightgbm")
-        make = lightgbm.LGBMClassifier if labels else lightgbm.LGBMRegressor
-        return make(
-            n_estimators=N_ROUNDS,
-            learning_rate=LEARNING_RATE,
-            num_leaves=N_LEAVES,
-            max_bin=N_BINS,
-            colsample_bytree=COLUMN_SHARE,
-            min_child_samples=leaf_size,
-            random_state=SEED,
-            n_jobs=1,
-            verbosity=-1,
-        )
     make = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
     return make(
         max_iter=N_ROUNDS,
@@ -275,10 +283,44 @@ def _booster(task: Task, share: float) -> Estimator:
         max_leaf_nodes=N_LEAVES,
         max_bins=N_BINS,
         max_features=COLUMN_SHARE,
-        min_samples_leaf=leaf_size,
+        min_samples_leaf=max(1, round(leaf_size)),
         random_state=SEED,
         early_stopping=False,
     )
+
+
+def _small_network(task: Task) -> Estimator:
+    """Return a network that suits few rows: L-BFGS, and weights that are held small."""
+    make = MLPClassifier if task == "classification" else MLPRegressor
+    network = make(
+        hidden_layer_sizes=(50,),
+        solver="lbfgs",
+        alpha=1.0,
+        max_iter=200,
+        random_state=SEED,
+    )
+    return network if task == "classification" else _standardised(network)
+
+
+def _standardised(regressor: Estimator) -> Estimator:
+    # A network learns nothing from a target of 1e-3 or 1e6 as it is.
+    return TransformedTargetRegressor(regressor, transformer=StandardScaler())
+
+
+def learner_description(learner: Estimator) -> str:
+    """Return class, settings other than the default ones, and version of a learner.
+
+    Examples
+    --------
+    >>> learner_description(KNeighborsClassifier(3)).rpartition(" ")[0]
+    'KNeighborsClassifier(n_neighbors=3), scikit-learn'
+    """
+    package = type(learner).__module__.partition(".")[0]
+    named = {"sklearn": "scikit-learn"}.get(package, package)
+    with suppress(metadata.PackageNotFoundError):
+        named = f"{named} {metadata.version(named)}"
+    text = " ".join(f"{learner!r}".split())
+    return f"{text}, {named}"
 
 
 # ---- The paper's holdout evaluator: a linear model, judged on a validation split.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from tabtap.config import UtilityConfig
 from tabtap.domain import (
     Baseline,
     ClassPrediction,
+    Figure,
     LearnerPrediction,
     Lineages,
     Prediction,
@@ -28,7 +29,12 @@ from tabtap.domain import (
     scatter,
 )
 from tabtap.errors import EvaluatorError, UserInputError
-from tabtap.evaluate.evaluators import PanelPrediction
+from tabtap.evaluate.evaluators import (
+    PanelEvaluator,
+    PanelPrediction,
+    learner_description,
+)
+from tabtap.evaluate.figures import ErrorBar, figures
 from tabtap.evaluate.metric import Metric
 from tabtap.stages import Evaluator
 from tabtap.table.schema import FloatArray, IntArray, Kind
@@ -50,14 +56,15 @@ class FoldUtility:
         contexts = [self._context(fold, committed) for fold in folds]
         queries = [self.real.take(self.lineages.asked(fold)) for fold in folds]
         answers = self._ask(contexts, queries)
-        hardness = np.empty(len(self.real))
-        uncertainty = np.empty(len(self.real))
+        hardness = np.zeros(len(self.real))
+        uncertainty = np.zeros(len(self.real))
+        share = 1.0 / len(self.lineages.partitions)
         focus, losses = [], []
         for fold, asked, answer in zip(folds, queries, answers, strict=True):
-            rows = self.lineages.asked(fold)
-            hardness[rows] = answer.hardness(asked)
-            uncertainty[rows] = answer.uncertainty()
-            chosen = hardest_rows(hardness[rows], self.config.focus_fraction)
+            rows, own = self.lineages.asked(fold), answer.hardness(asked)
+            hardness[rows] += share * own
+            uncertainty[rows] += share * answer.uncertainty()
+            chosen = hardest_rows(own, self.config.focus_fraction)
             focus.append(asked.take(chosen))
             losses.append(answer.losses(asked)[chosen])
         return Baseline(
@@ -97,7 +104,9 @@ class FoldUtility:
         if not len(rows):
             return None
         ancestor = ancestor_rows(self.real, rows)
-        home = np.where(ancestor == NO_ROW, NO_ROW, self.lineages.fold[ancestor])
+        partition = [self.lineages.partition_of(int(k)) for k in rows.unseen_fold]
+        own = np.array(partition)[np.arange(len(rows)), ancestor]
+        home = np.where(ancestor == NO_ROW, NO_ROW, own)
         pairs, group = np.unique(
             np.stack([rows.unseen_fold, home]), axis=1, return_inverse=True
         )
@@ -113,7 +122,7 @@ class FoldUtility:
 
     def _outside(self, unseen: int, own: int) -> Table:
         """Return the real rows of all folds but two."""
-        fold = self.lineages.fold
+        fold = self.lineages.partition_of(unseen)
         rows = np.flatnonzero((fold != unseen) & (fold != own))
         if not len(rows):  # of two folds there is no third
             rows = self.lineages.seen(unseen)
@@ -283,9 +292,6 @@ def _way_out(evaluator: Evaluator, role: Role) -> str:
 
 
 # ---- The referee: scores every real row with learners that have not seen it.
-#
-# A metric that tells folds, not rows, may have nothing to say of a fold that lacks a
-# class.  Which folds those are is found out before anything is trained.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,6 +302,8 @@ class FoldReferee:
     lineages: Lineages
     evaluator: Evaluator
     metric: Metric
+    clusters: IntArray | None = None
+    """Group of every real row, if rows belong together."""
 
     @property
     def name(self) -> str:
@@ -303,45 +311,91 @@ class FoldReferee:
         who, what = self.evaluator.name, self.metric.name
         return who if what == "score" else f"{who} by {what}"
 
-    def scores(self, synthetic: Table) -> RefereeScores:
+    @property
+    def learners(self) -> dict[str, str]:
+        """Class, settings and version of every learner that is asked."""
+        return described_learners(self.evaluator, self.real)
+
+    def scores(
+        self, synthetic: Table, only: Sequence[str] | None = None
+    ) -> RefereeScores:
         """Score the real rows, each fold without itself and with a lineage's rows.
 
-        Folds of which the metric can say nothing are left out, whatever stands beside
-        them: which they are depends on their true targets alone.
+        ``only`` names the learners of a panel that are asked, if not all.
         """
-        folds = scorable_folds(self.metric, self.real, self.lineages)
+        evaluator = self.evaluator
+        if only is not None and isinstance(evaluator, PanelEvaluator):
+            evaluator = evaluator.only(only)
+        folds = range(self.lineages.n_folds)
         queries = [self.real.take(self.lineages.asked(fold)) for fold in folds]
         contexts = [self._context(fold, synthetic) for fold in folds]
-        answers = ask(self.evaluator, contexts, queries, self.real, "referee")
-        overall = [
-            self.metric.score(a, q) for a, q in zip(answers, queries, strict=True)
-        ]
-        by_learner: dict[str, list[FloatArray]] = {}
-        for answer, asked in zip(answers, queries, strict=True):
-            for name, member in _members(answer).items():
-                by_learner.setdefault(name, []).append(self.metric.score(member, asked))
+        answers = ask(evaluator, contexts, queries, self.real, "referee")
+        members = [_members(answer, evaluator.name) for answer in answers]
+        whole = {
+            name: self._by_partition([part[name] for part in members])
+            for name in members[0]
+        }
         return RefereeScores(
-            self._in_order(folds, overall),
-            {name: self._in_order(folds, part) for name, part in by_learner.items()},
+            {name: self._score(parts) for name, parts in whole.items()},
+            {name: np.stack([*map(_said, parts)]) for name, parts in whole.items()},
+            is_mean=getattr(evaluator, "is_mean", False),
         )
+
+    def figures(
+        self,
+        best_alone: Sequence[FloatArray],
+        without: Sequence[FloatArray],
+        with_rows: Sequence[FloatArray],
+    ) -> tuple[Figure, ...]:
+        """Return the figures that people read, of these answers."""
+        return figures(self.real, best_alone, without, with_rows, self.error)
+
+    @property
+    def error(self) -> ErrorBar:
+        """How sure a mean over the real rows is."""
+        return ErrorBar(self.lineages.n_folds_each, self.clusters)
 
     def _context(self, fold: int, synthetic: Table) -> Table:
         beside = self.lineages.held_by(self.lineages.judging(fold), synthetic)
         return concat([self.real.take(self.lineages.seen(fold)), beside])
 
-    def _in_order(
-        self, folds: Sequence[int], parts: Sequence[FloatArray]
-    ) -> FloatArray:
-        """Return one score per real row in row order, or one per fold."""
-        rows = [self.lineages.asked(fold) for fold in folds]
-        if any(len(part) != len(row) for part, row in zip(parts, rows, strict=True)):
-            return np.asarray([float(np.mean(part)) for part in parts])
-        return np.concatenate(parts)[np.argsort(np.concatenate(rows))]
+    def _by_partition(
+        self, parts: Sequence[LearnerPrediction]
+    ) -> list[LearnerPrediction]:
+        """Return the answers to all real rows, once for each partition."""
+        n_partitions = len(self.lineages.partitions)
+        size = len(parts) // n_partitions
+        return [
+            scatter([(self.lineages.asked(k), parts[k]) for k in range(p, p + size)])
+            for p in range(0, len(parts), size)
+        ]
+
+    def _score(self, parts: Sequence[LearnerPrediction]) -> FloatArray:
+        scores = [self.metric.by_row(part, self.real) for part in parts]
+        return np.asarray(np.mean(scores, axis=0))
 
 
-def check_metric(metric: Metric, real: Table, lineages: Lineages) -> None:
-    """Refuse a metric that cannot score these folds, before anything is trained."""
-    scorable_folds(metric, real, lineages)
+def described_learners(evaluator: Evaluator, real: Table) -> dict[str, str]:
+    """Return class, settings and version of each learner of an evaluator, by name."""
+    target = real.schema.target
+    if isinstance(evaluator, PanelEvaluator) and target is not None:
+        learners = replace(evaluator, share=1.0).learners(target.task)
+        return {name: learner_description(one) for name, one in learners.items()}
+    return {
+        evaluator.name: learner_description(getattr(evaluator, "estimator", evaluator))
+    }
+
+
+def _said(prediction: LearnerPrediction) -> FloatArray:
+    if isinstance(prediction, ClassPrediction):
+        return prediction.probabilities
+    return prediction.mean
+
+
+def check_metric(metric: Metric, real: Table) -> None:
+    """Refuse a metric that cannot score these rows, before anything is trained."""
+    if (reason := _obstacle(metric, real, real)) is not None:
+        raise reason
 
 
 def check_evaluator(
@@ -374,28 +428,6 @@ def _as_new_rows(rows: Table, carried: Collection[Hashable]) -> list[Table]:
         return []
     regenerate = np.tile(lost, (len(rows), 1))
     return [rows.redrawn(regenerate, rows.numeric, rows.categorical)]
-
-
-def scorable_folds(metric: Metric, real: Table, lineages: Lineages) -> list[int]:
-    """Return the folds of which a metric can say something, by true targets alone.
-
-    An area under a curve needs rows of every class, R squared two different targets.
-    Fewer than two such folds are refused: a single one has no error bar.
-    """
-    if (reason := _obstacle(metric, real, real)) is not None:
-        raise reason
-    reasons = {
-        fold: _obstacle(metric, real.take(lineages.asked(fold)), real)
-        for fold in range(lineages.n_folds)
-    }
-    folds = [fold for fold, problem in reasons.items() if problem is None]
-    if len(folds) < min(2, lineages.n_folds):
-        first = next(problem for problem in reasons.values() if problem is not None)
-        raise UserInputError(
-            f"{len(folds)} of {lineages.n_folds} folds can be scored, and two are "
-            f"needed for an error bar. {first}"
-        ) from first
-    return folds
 
 
 def _obstacle(metric: Metric, asked: Table, real: Table) -> UserInputError | None:
@@ -434,5 +466,7 @@ def _guesses(asked: Table, real: Table) -> Iterator[Prediction]:
         yield ClassPrediction((often + 2.0 * likely) / 3.0)
 
 
-def _members(answer: Prediction) -> Mapping[str, Prediction]:
-    return answer.members if isinstance(answer, PanelPrediction) else {}
+def _members(answer: Prediction, name: str) -> Mapping[str, LearnerPrediction]:
+    if isinstance(answer, PanelPrediction):
+        return answer.members
+    return {name: cast("LearnerPrediction", answer)}

@@ -43,7 +43,7 @@ class Metric:
     judge: Judge
 
     def score(self, prediction: Prediction, queries: Table) -> FloatArray:
-        """Score one fold.
+        """Score some answers.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class Metric:
         -------
         array of shape (n_queries,) or (1,)
             One score per query where the metric is a mean over rows; otherwise one for
-            the fold (an area under a curve, an F score, a correlation).
+            all (an area under a curve, an F score, a correlation).
         """
         if isinstance(prediction, PanelPrediction):
             parts = [self.score(part, queries) for part in prediction.members.values()]
@@ -68,6 +68,51 @@ class Metric:
             )
         return np.atleast_1d(np.asarray(self.judge(prediction, queries), np.float64))
 
+    def by_row(self, prediction: LearnerPrediction, queries: Table) -> FloatArray:
+        """Return one score per query, whose mean is the score of all.
+
+        Where the metric tells only all queries together, each has its share by the
+        jackknife: how much the score of all owes to it.
+        """
+        score = self.score(prediction, queries)
+        if len(score) == len(queries):
+            return score
+
+        def without(left: IntArray) -> float:
+            try:
+                return float(self.score(prediction.take(left), queries.take(left))[0])
+            except UserInputError:  # the only row of a class went
+                return float("nan")
+
+        return shares(float(score[0]), without, len(queries))
+
+
+MOST_BLOCKS = 200
+"""Times that a metric of many rows is computed without some of them."""
+
+
+def shares(
+    whole: float, without: Callable[[IntArray], float], n_rows: int
+) -> FloatArray:
+    """Return jackknife pseudo-values of a statistic, shifted so that their mean is it.
+
+    ``without`` takes the numbers of the rows that are left.  Of many rows whole blocks
+    are left out at a time; the rows of a block deviate the more, so that the error of
+    their mean is that of the blocks'.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0, 6.0])
+    >>> shares(x.mean(), lambda left: x[left].mean(), 3)
+    array([1., 2., 6.])
+    """
+    n_blocks = min(n_rows, MOST_BLOCKS)
+    block = np.arange(n_rows) % n_blocks
+    rest = np.array([without(np.flatnonzero(block != b)) for b in range(n_blocks)])
+    rest = np.where(np.isfinite(rest), rest, whole)
+    deviation = (n_blocks - 1) * (rest.mean() - rest)
+    return np.asarray(whole + (deviation * np.sqrt(n_rows / n_blocks))[block])
+
 
 def metric_of(scoring: str | Callable[..., Any] = "score") -> Metric:
     """Return the metric that a name or a scikit-learn scorer stands for.
@@ -75,7 +120,7 @@ def metric_of(scoring: str | Callable[..., Any] = "score") -> Metric:
     Parameters
     ----------
     scoring : str or callable, default="score"
-        ``"score"``, the bounded score of predictions; ``"loss"``, minus their loss; the
+        ``"score"``, the proper score of predictions; ``"loss"``, minus their loss; the
         name of any scikit-learn scorer; or a callable ``scorer(estimator, X, y)``.
         A scorer sees labels and targets as the user gave them, and no features.  Of
         two labels the last level is the positive one, unless one of them is 1.
@@ -84,7 +129,7 @@ def metric_of(scoring: str | Callable[..., Any] = "score") -> Metric:
     -------
     Metric
         Per query for the two of tabtap, accuracy, neg_log_loss,
-        neg_mean_squared_error and neg_mean_absolute_error; per fold for all others.
+        neg_mean_squared_error and neg_mean_absolute_error; of all together for others.
 
     Raises
     ------

@@ -147,15 +147,15 @@ def _check_pool(
         progress.standing,
         progress.n_attempts_used,
     )
-    certificate, standing = context.stages.commitment.check(request)
-    committed = progress.committed
+    decision = context.stages.commitment.check(request)
+    certificate, committed = decision.certificate, progress.committed
     if certificate.committed:
-        committed = Candidates.joined([committed, pool])
+        committed = Candidates.joined([committed, pool.take(decision.kept)])
     return replace(
         progress,
         committed=committed,
         steering=window.steering,
-        standing=standing,
+        standing=decision.standing,
         steps=(*progress.steps, *window.steps),
         certificates=(*progress.certificates, certificate),
     )

@@ -7,8 +7,9 @@ letter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,12 +18,17 @@ from tabtap.domain import (
     Bound,
     Certificate,
     CommitRequest,
+    Decision,
+    Figure,
+    Lineages,
     RefereeScores,
     ScoresToBeat,
 )
 from tabtap.domain.judgement import (
+    best_elsewhere,
+    best_place,
     confidence_at,
-    one_sided,
+    cross_fitted,
     table_sha256,
     two_sided_fold_margin,
 )
@@ -34,71 +40,301 @@ from tabtap.wording import plain_percent
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossfitCommitment:
-    """Commit when the whole is shown to beat the real rows and this pool adds to it.
+    """Commit when the best learner with the rows is shown to beat the best without.
 
-    With the pool, the synthetic table's gain over real rows alone must exceed
-    ``min_gain`` by its error bar, at ``confidence`` shared among the attempts.  Over
-    the incumbent the pool must gain at ``increment_confidence``, which is 0.5 by
-    default: demanding that each increment be significant by itself would stop after the
-    first window; asking nothing of it would let a harmful pool ride on those before it.
+    The gain of the synthetic table over real rows alone, this pool included, must
+    exceed 0 by its error bar, at ``confidence`` shared among the attempts, and be worth
+    having, ``min_gain``; the plain figure, accuracy or RMSE, may not be estimated to
+    get worse.  Over the incumbent the pool must gain at ``increment_confidence``, which
+    is 0.5 by default: demanding that each increment be significant by itself would stop
+    after the first window; asking nothing of it would let a harmful pool ride on those
+    before it.
+
+    Parts of the first pool are judged beside the whole, because fewer rows may help
+    where many do not.  Which part and which learner is best is chosen for each fold by
+    the others (``best_elsewhere``), so that choosing is paid for.
     """
 
+    real: Table
     referee: Referee
     config: CommitConfig
     clusters: IntArray | None = None
     """Group of every real row, if rows belong together."""
 
-    def check(self, request: CommitRequest) -> tuple[Certificate, ScoresToBeat]:
+    def check(self, request: CommitRequest) -> Decision:
         """Score the pool beside real rows only and beside the incumbent."""
         standing = self._standing(request)
-        real, before = standing.real, standing.incumbent
-        if real is None or before is None:  # _standing never leaves one out
+        real, incumbent, before = standing.real, standing.incumbent, standing.promised
+        if real is None or incumbent is None or before is None:  # see _standing
             raise AssertionError
-        after = before
-        if len(request.pool):
-            after = self.referee.scores(concat([request.committed, request.pool]))
-        confidence = confidence_at(request.n_attempts_used + 1, self.config.confidence)
-        over_real = self._bound(after, real, confidence)
-        over_incumbent = self._bound(after, before, self.config.increment_confidence)
-        first = not len(request.committed)
-        shown = bool(over_real.lower > self.config.min_gain)
-        adds = first or bool(over_incumbent.lower > 0.0)
-        committed = shown and adds and len(_delivered_pool(request)) > 0
-        certificate = _certificate(
-            request,
-            scorer=self.referee.name,
-            protocol="crossfit",
-            scores=(real, before, after),
-            over_incumbent=over_incumbent,
-            over_real=over_real,
-            shown=shown,
-            committed=committed,
-            reason=_crossfit_reason(over_real, over_incumbent, shown=shown, adds=adds),
-            evidence=self._evidence(real, before, after),
+        alone = _best(real)
+        parts = nested_parts(request, len(self.real)) if len(request.pool) else ()
+        judged = self._judged(request, parts, alone)
+        chosen, kept, after = incumbent, np.arange(0), before
+        learner = request.standing.learner or alone
+        if judged:
+            # The whole pool for the learner that is best without it comes first.
+            options = [(n, name) for n, p in enumerate(judged) for name in p.choices()]
+            scores = [judged[place].choices()[name] for place, name in options]
+            first = options.index((0, alone))
+            place, learner = options[best_place(scores, first)]
+            chosen, kept = judged[place], parts[place]
+            after = best_elsewhere(scores, request.lineages.partitions, first)
+        evidence = {"real": real.choices()[alone], "before": before, "after": after}
+        certificate = self._certificate(
+            replace(request, pool=request.pool.take(kept)),
+            evidence,
+            real,
+            chosen,
+            learner,
         )
-        return certificate, ScoresToBeat(real, after if committed else before)
+        beaten = ScoresToBeat(real, incumbent, before, standing.learner)
+        if certificate.committed:
+            # Of a smaller part only the likeliest learners were asked.
+            if len(chosen.by_learner) < len(real.by_learner):
+                chosen = self._scores(request, kept)
+            beaten = ScoresToBeat(real, chosen, after, learner)
+        # What a part does to others is not asked where it is refused.
+        told = judged[0] if judged and not certificate.committed else chosen
+        certificate = self._with_effects(certificate, real, told)
+        return Decision(certificate, beaten, kept)
+
+    def _with_effects(
+        self, certificate: Certificate, real: RefereeScores, with_rows: RefereeScores
+    ) -> Certificate:
+        """Write down what the rows do to each learner."""
+        effects = {
+            name: cross_fitted(
+                after - real.by_learner[name], BAR, certificate.n_folds, self.clusters
+            )
+            for name, after in with_rows.by_learner.items()
+        }
+        return replace(
+            certificate, effects=effects, learners_after=with_rows.learner_means()
+        )
+
+    def _judged(
+        self, request: CommitRequest, parts: Sequence[IntArray], alone: str
+    ) -> list[RefereeScores]:
+        """Score the whole pool with all learners, parts with the two that matter most.
+
+        These are the best one without rows and the best one with all of them.
+        """
+        if not parts:
+            return []
+        whole = self._scores(request, parts[0])
+        only = None if whole.is_mean else tuple(dict.fromkeys((alone, _best(whole))))
+        return [whole, *(self._scores(request, part, only) for part in parts[1:])]
+
+    def _scores(
+        self, request: CommitRequest, part: IntArray, only: Sequence[str] | None = None
+    ) -> RefereeScores:
+        rows = concat([request.committed, request.pool.take(part)])
+        return self.referee.scores(rows, only)
 
     def _standing(self, request: CommitRequest) -> ScoresToBeat:
-        if request.standing.real is not None and request.standing.incumbent is not None:
+        if request.standing.promised is not None:
             return request.standing
         real = self.referee.scores(request.committed.empty())
-        same = real if not len(request.committed) else None
-        return ScoresToBeat(real, same or self.referee.scores(request.committed))
+        alone = _best(real)
+        incumbent = real
+        if len(request.committed):
+            incumbent = self.referee.scores(request.committed)
+        return ScoresToBeat(real, incumbent, incumbent.choices()[alone], alone)
 
-    def _evidence(self, *scores: RefereeScores) -> dict[str, FloatArray]:
-        names = ("real", "before", "after")
-        evidence = {
-            name: score.overall for name, score in zip(names, scores, strict=True)
-        }
+    def _certificate(
+        self,
+        request: CommitRequest,
+        evidence: dict[str, FloatArray],
+        real: RefereeScores,
+        chosen: RefereeScores,
+        learner: str,
+    ) -> Certificate:
+        """Decide about a part of the pool, and write down on what grounds."""
+        attempt = request.n_attempts_used + 1
+        gain, increment = (evidence["after"] - evidence[k] for k in ("real", "before"))
+        bound = partial(
+            cross_fitted,
+            n_folds=request.lineages.n_folds_each,
+            clusters=self.clusters,
+        )
+        over_real = bound(gain, confidence_at(attempt, self.config.confidence))
+        over_incumbent = bound(increment, self.config.increment_confidence)
+        delivered = _delivered_pool(request)
+        best_alone = _best(real)
+        figures = self._figures(real, chosen, best_alone, learner)
+        copies, over_copies = self._copies(request, real, chosen, best_alone, learner)
+        verdict = _Verdict(
+            shown=bool(over_real.lower > 0.0),
+            large=bool(over_real.gain >= self.config.min_gain),
+            plain=not (figures and figures[0].gain < 0.0),
+            adds=not len(request.committed) or bool(over_incumbent.lower > 0.0),
+        )
         if self.clusters is not None:
-            evidence["clusters"] = self.clusters.astype(np.float64)
-        return evidence
+            evidence = evidence | {"clusters": self.clusters.astype(np.float64)}
+        return Certificate(
+            window=request.window,
+            protocol="crossfit",
+            scorer=self.referee.name,
+            pool_sha256=table_sha256(delivered),
+            n_rows=len(delivered),
+            n_judged=len(request.pool),
+            score_real=float(np.mean(evidence["real"])),
+            score_before=float(np.mean(evidence["before"])),
+            score_after=float(np.mean(evidence["after"])),
+            over_incumbent=over_incumbent,
+            over_real=over_real,
+            n_folds=request.lineages.n_folds_each,
+            look=attempt,
+            shown=verdict.shown,
+            committed=verdict.yes and len(delivered) > 0,
+            reason=verdict.reason(over_real, over_incumbent, figures)
+            if len(delivered)
+            else _NOTHING[len(request.pool) > 0],
+            evidence=evidence,
+            learners_before=real.learner_means(),
+            learner=learner,
+            best_alone=best_alone,
+            figures=figures,
+            copies=copies,
+            over_copies=over_copies,
+            learners=self.referee.learners,
+        )
 
-    def _bound(
-        self, after: RefereeScores, before: RefereeScores, confidence: float
-    ) -> Bound:
-        difference = np.asarray(after.overall - before.overall)
-        return one_sided(difference, confidence, self.clusters)
+    def _figures(
+        self, real: RefereeScores, chosen: RefereeScores, best_alone: str, learner: str
+    ) -> tuple[Figure, ...]:
+        if not (real.answers and chosen.answers):
+            return ()
+        return self.referee.figures(
+            _answers(real, best_alone),
+            _answers(real, learner),
+            _answers(chosen, learner),
+        )
+
+    def _copies(
+        self,
+        request: CommitRequest,
+        real: RefereeScores,
+        chosen: RefereeScores,
+        best_alone: str,
+        learner: str,
+    ) -> tuple[Bound | None, Bound | None]:
+        """Bound what as many copies of real rows gain, and new rows over these."""
+        everything = concat([request.committed, request.pool])
+        if not len(everything):
+            return None, None
+        twins = copies_like(everything, self.real, request.lineages)
+        asked = None if chosen.is_mean else (learner,)
+        scores = self.referee.scores(twins, asked).choices()[learner]
+        alone, with_rows = real.choices()[best_alone], chosen.choices()[learner]
+        gains = scores - alone, with_rows - scores
+        n_folds = request.lineages.n_folds_each
+        copies, over = (cross_fitted(g, BAR, n_folds, self.clusters) for g in gains)
+        return copies, over
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What a pool has to be, all of it, to be let in."""
+
+    shown: bool
+    large: bool
+    plain: bool
+    adds: bool
+
+    @property
+    def yes(self) -> bool:
+        return self.shown and self.large and self.plain and self.adds
+
+    def reason(
+        self, over_real: Bound, over_incumbent: Bound, figures: Sequence[Figure]
+    ) -> str:
+        """Say why it is let in or not."""
+        if np.isnan(over_real.gain):
+            return "the referee's scores are not numbers, so nothing can be promised"
+        promise = (
+            f"with {plain_percent(over_real.confidence)} confidence the gain over real "
+            f"rows alone is at least {over_real.lower:.4g}"
+        )
+        if not self.shown:
+            return f"{promise}, which is not enough"
+        if not self.plain:
+            name = figures[0].name
+            return f"{promise}, but the {name} is estimated to get worse"
+        if not self.large:
+            return f"{promise}, but {over_real.gain:.4g} is too small to matter"
+        if not self.adds:
+            adds = over_incumbent.gain
+            return f"{promise}, but this pool adds {adds:.4g} to what is there"
+        return promise
+
+
+BAR = 0.95
+"""One-sided confidence of the bars that describe, which decide nothing."""
+
+
+def _best(scores: RefereeScores) -> str:
+    choices = scores.choices()
+    return max(choices, key=lambda name: float(np.mean(choices[name])))
+
+
+def _answers(scores: RefereeScores, learner: str) -> list[FloatArray]:
+    """Return the answers of a learner; of all of them, if it is their mean."""
+    if scores.is_mean:
+        return list(scores.answers.values())
+    return [scores.answers[learner]]
+
+
+# ---- Parts of a pool, and copies to hold it against.
+
+
+PART_SIZES = (1.0, 1 / 4)
+"""Shares of the first pool that are judged."""
+
+SMALLEST_PART = 1 / 5
+"""Fewer rows than this share of the real ones are not tried as a part."""
+
+
+def nested_parts(request: CommitRequest, n_real: int) -> tuple[IntArray, ...]:
+    """Return the whole pool and smaller parts of it, each inside the one before.
+
+    Every lineage has its share in each part, and its rows are spread over the window.
+    Once rows were committed a pool is judged as a whole.
+    """
+    sizes = PART_SIZES if not len(request.committed) else PART_SIZES[:1]
+    members = request.lineages.members
+    own = [np.flatnonzero(request.pool.unseen_fold == member) for member in members]
+    parts = [np.arange(len(request.pool))]
+    for share in sizes[1:]:
+        n_rows = [int(np.ceil(share * len(rows))) for rows in own]
+        if max(n_rows) < SMALLEST_PART * n_real:
+            break
+        pairs = zip(own, n_rows, strict=True)
+        picked = [rows[_spread(len(rows))[:n]] for rows, n in pairs]
+        parts.append(np.sort(np.concatenate(picked)))
+    return tuple(parts)
+
+
+def _spread(n_rows: int) -> IntArray:
+    """Return an order of which every beginning is spread evenly over the rows."""
+    golden = (np.sqrt(5.0) - 1.0) / 2.0
+    return np.argsort((np.arange(n_rows) * golden) % 1.0, kind="stable")
+
+
+def copies_like(synthetic: Table, real: Table, lineages: Lineages) -> Table:
+    """Return copies of real rows in the place of synthetic ones, lineage by lineage.
+
+    A lineage gets copies of rows that it has seen, each as often as any other.
+    """
+    parts = []
+    for member in lineages.members:
+        n_rows = int(np.sum(synthetic.unseen_fold == member))
+        seen = lineages.seen(member)
+        order = seen[_spread(len(seen))]
+        rows = real.take(np.resize(order, n_rows))
+        parts.append(rows.with_origin(unseen_fold=member))
+    return concat(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +345,7 @@ class PaperCommitment:
     config: CommitConfig
     scorer: str
 
-    def check(self, request: CommitRequest) -> tuple[Certificate, ScoresToBeat]:
+    def check(self, request: CommitRequest) -> Decision:
         """Ask the evaluator about the whole pool, on the window's focus rows."""
         estimate = self.utility.gains(request.baseline, [request.pool])[0]
         folds = np.asarray(estimate.fold_gains)
@@ -117,49 +353,33 @@ class PaperCommitment:
         bound = Bound(estimate.gain, margin, self.config.confidence)
         enough = bound.gain > self.config.min_gain + margin
         committed = bool(enough and len(_delivered_pool(request)))
-        before = RefereeScores(-np.concatenate(request.baseline.fold_losses))
-        after = RefereeScores(np.asarray([before.mean + estimate.gain]))
+        before = -float(np.mean(np.concatenate(request.baseline.fold_losses)))
         relation = "exceeds" if committed else "does not exceed"
-        certificate = _certificate(
-            request,
-            scorer=self.scorer,
+        delivered = _delivered_pool(request)
+        certificate = Certificate(
+            window=request.window,
             protocol="paper",
-            scores=(None, before, after),
+            scorer=self.scorer,
+            pool_sha256=table_sha256(delivered),
+            n_rows=len(delivered),
+            n_judged=len(request.pool),
+            score_real=float("nan"),
+            score_before=before,
+            score_after=before + estimate.gain,
             over_incumbent=bound,
             over_real=None,
+            look=request.n_attempts_used + 1,
             shown=committed,
             committed=committed,
             reason=(
                 f"the pooled gain {bound.gain:.4g} {relation} min_gain "
                 f"{self.config.min_gain:g} plus the error bar {margin:.4g}"
-            ),
+            )
+            if len(delivered)
+            else _NOTHING[len(request.pool) > 0],
             evidence={"fold_gains": folds},
         )
-        return certificate, request.standing
-
-
-def _delivered_pool(request: CommitRequest) -> Table:
-    """Return those of the pool's rows that the user gets if it is committed."""
-    # Every M-th row of a lineage is delivered, counted from its first committed one.
-    everything = concat([request.committed, request.pool])
-    numbers = request.lineages.delivered(everything)
-    return everything.take(numbers[numbers >= len(request.committed)])
-
-
-def _crossfit_reason(
-    over_real: Bound, over_incumbent: Bound, *, shown: bool, adds: bool
-) -> str:
-    if np.isnan(over_real.gain):
-        return "the referee's scores are not numbers, so nothing can be promised"
-    promise = (
-        f"with {plain_percent(over_real.confidence)} confidence the gain over real "
-        f"rows alone is at least {over_real.lower:.4g}"
-    )
-    if not shown:
-        return f"{promise}, which is not enough"
-    if adds:
-        return promise
-    return f"{promise}, but this pool adds {over_incumbent.gain:.4g} to what is there"
+        return Decision(certificate, request.standing, np.arange(len(request.pool)))
 
 
 _NOTHING = {
@@ -168,38 +388,9 @@ _NOTHING = {
 }
 
 
-def _certificate(  # noqa: PLR0913  everything a certificate states, by name
-    request: CommitRequest,
-    *,
-    scorer: str,
-    protocol: str,
-    scores: tuple[RefereeScores | None, RefereeScores, RefereeScores],
-    over_incumbent: Bound,
-    over_real: Bound | None,
-    shown: bool,
-    committed: bool,
-    reason: str,
-    evidence: Mapping[str, FloatArray],
-) -> Certificate:
-    real, before, after = scores
-    delivered = _delivered_pool(request)
-    return Certificate(
-        window=request.window,
-        protocol=protocol,
-        scorer=scorer,
-        pool_sha256=table_sha256(delivered),
-        n_rows=len(delivered),
-        n_judged=len(request.pool),
-        score_real=float("nan") if real is None else real.mean,
-        score_before=before.mean,
-        score_after=after.mean,
-        over_incumbent=over_incumbent,
-        over_real=over_real,
-        look=request.n_attempts_used + 1,
-        shown=shown,
-        committed=committed,
-        reason=reason if len(delivered) else _NOTHING[len(request.pool) > 0],
-        evidence=evidence,
-        learners_before=before.learner_means(),
-        learners_after=after.learner_means(),
-    )
+def _delivered_pool(request: CommitRequest) -> Table:
+    """Return those of the pool's rows that the user gets if it is committed."""
+    # Every M-th row of a lineage is delivered, counted from its first committed one.
+    everything = concat([request.committed, request.pool])
+    numbers = request.lineages.delivered(everything)
+    return everything.take(numbers[numbers >= len(request.committed)])

@@ -153,27 +153,36 @@ def _progress(archive: Archive, context: RunContext, start: Steering) -> Progres
 
 def _standing_written(
     standing: ScoresToBeat,
-) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     arrays: dict[str, NDArray[Any]] = {}
-    learners = {}
+    about: dict[str, Any] = {"learner": standing.learner}
+    if standing.promised is not None:
+        arrays["promised"] = standing.promised
     for name in ("real", "incumbent"):
         scores: RefereeScores | None = getattr(standing, name)
         if scores is not None:
-            learners[name] = list(scores.by_learner)
-            arrays[f"{name}.overall"] = scores.overall
+            about[name] = [list(scores.by_learner), scores.is_mean]
             arrays |= add_prefix(f"{name}.learner", scores.by_learner)
-    return arrays, learners
+            arrays |= add_prefix(f"{name}.answers", scores.answers)
+    return arrays, about
 
 
-def _standing(learners: Mapping[str, list[str]], arrays: Arrays) -> ScoresToBeat:
+def _standing(about: Mapping[str, Any], arrays: Arrays) -> ScoresToBeat:
+    scores = {}
+    for name in ("real", "incumbent"):
+        if name not in about:
+            continue
+        learners, is_mean = about[name]
+        by_learner, answers = (
+            strip_prefix(f"{name}.{part}", arrays) for part in ("learner", "answers")
+        )
+        scores[name] = RefereeScores(
+            {learner: by_learner[learner] for learner in learners},
+            {learner: answers[learner] for learner in learners if learner in answers},
+            is_mean,
+        )
     return ScoresToBeat(
-        **{
-            name: RefereeScores(
-                arrays[f"{name}.overall"],
-                {learner: arrays[f"{name}.learner.{learner}"] for learner in known},
-            )
-            for name, known in learners.items()
-        }
+        **scores, promised=arrays.get("promised"), learner=about["learner"]
     )
 
 
@@ -182,7 +191,7 @@ def _fingerprints(
 ) -> dict[str, str]:
     """Return what makes a run this run, by the name that a message calls it."""
     lineages = context.lineages
-    folds = [lineages.crossfit, lineages.fold.tolist()]
+    folds = [lineages.crossfit, lineages.partitions.tolist()]
     schema = repr((context.real.schema.features, context.real.schema.target))
     settings = json.dumps(asdict(context.config), sort_keys=True)
     return {

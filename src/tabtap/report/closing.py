@@ -9,10 +9,17 @@ import numpy as np
 
 from tabtap import wording as say
 from tabtap.report.blocks import Block, Section, TableBlock, Text
-from tabtap.report.facts import is_panel, is_paper, learner_name
+from tabtap.report.drawing import clean
+from tabtap.report.facts import (
+    BEST,
+    is_named,
+    is_paper,
+    learner_name,
+    unnamed_words,
+)
 from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
-from tabtap.result.why import n_given
+from tabtap.result.why import n_given, task_name
 
 _STAGES = {
     "backbones": "Learning the table",
@@ -20,12 +27,18 @@ _STAGES = {
     "gates": "Looking at single rows",
     "evaluator": "Judging steps",
     "referee": "Judging sets of rows",
+    "advice": "Scoring what else can be done",
 }
 
 
 def record_section(result: AugmentResult) -> Section:
     """Return what someone else needs to get the same rows."""
-    blocks: list[Block] = [_run(result), _versions(result), *_times(result)]
+    blocks: list[Block] = [
+        _run(result),
+        _versions(result),
+        *_learner_blocks(result),
+        *_times(result),
+    ]
     blocks.append(Text(_remarks(result)))
     blocks += [*_rules(result), *_licences(result), *_settings(result)]
     return Section(
@@ -48,7 +61,7 @@ def _run(result: AugmentResult) -> TableBlock:
         ("Seed", str(about.seed)),
         ("Rows asked for", _budget(about.budget)),
         ("Judge of steps", _judge(about.evaluator, about.evaluator_why)),
-        ("Referee of sets", _judge(about.referee, about.referee_why)),
+        ("Learner promised", _judge(about.referee, about.referee_why)),
         ("Groups", _groups_fact(result)),
         ("Fingerprint of the real rows", result.real_sha256 or "not on record"),
     ]
@@ -71,6 +84,28 @@ def _groups_fact(result: AugmentResult) -> str:
     own = result.groups[: len(result.real)]
     n_groups = len(np.unique(own.astype(str)))
     return f"{say.count(n_groups)}, each kept on one side of every split"
+
+
+def _learner_blocks(result: AugmentResult) -> list[Block]:
+    """Return class, settings and version of every learner that was asked."""
+    found: dict[str, str] = {}
+    for check in result.certificates:
+        found |= check.learners
+    unnamed = unnamed_words() if result.about.referee == BEST else ""
+    if not found:
+        return [Text((unnamed,))] if unnamed else []
+    rows = []
+    for name, described in found.items():
+        made, _, version = clean(described).rpartition(", ")
+        rows.append((learner_name(name, task_name(result)), name, made, version))
+    return [
+        TableBlock(
+            "Learners that were asked",
+            ("Learner", "Name", "Class and settings", "Version"),
+            tuple(rows),
+            unnamed,
+        )
+    ]
 
 
 def _rules(result: AugmentResult) -> list[Block]:
@@ -182,14 +217,15 @@ def _learners(result: AugmentResult) -> tuple[str, str]:
     checks = result.certificates
     asked = list(checks[-1].learners_after) if checks else []
     who = result.about.referee or "nobody"
-    if is_panel(result) and asked:
-        who = say.listed([learner_name(learner).lower() for learner in asked])
+    if not is_named(result) and asked:
+        names = [say.learner_words(name, task_name(result)) for name in asked]
+        who = say.listed(names)
     if is_paper(result):
         who = result.about.evaluator or who
     said = f"Asked: {who}. Other learners, and other settings of these, may gain less"
     return (
         "Learners that were not asked",
-        f"{said} or lose. Pass the learner you will train as referee.",
+        f"{said} or lose. Pass the learner you will train as learner.",
     )
 
 

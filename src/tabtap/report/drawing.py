@@ -427,7 +427,7 @@ def _unwrapped(element: ElementTree.Element) -> list[ElementTree.Element]:
     return [kept for child in element for kept in _unwrapped(child)]
 
 
-# ---- Three plain charts: bars, before and after, and gains with their error bars.
+# ---- Two plain charts: bars, and gains with their error bars.
 #
 # Names stand above their bars and not beside them, so that long ones fit on a phone.
 
@@ -452,16 +452,6 @@ class Bar:
     second_text: str = ""
     is_end: bool = False
     """Whether it is what all the others lead to."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One named score before and after."""
-
-    name: str
-    before: float
-    after: float
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,29 +489,6 @@ def bar_chart(bars: Sequence[Bar], *, name: str, title: str) -> str:
         return svg
     marks = [("real", {"bar": True, "color": REAL, "linewidth": 0})]
     marks.append(("synthetic", {"bar": True, "color": SYNTHETIC, "linewidth": 0}))
-    return stacked(key(marks, name=f"{name} key"), svg)
-
-
-def pair_chart(pairs: Sequence[Pair], *, name: str, title: str) -> str:
-    """Draw each score before and after, joined by a line."""
-    scores = [score for pair in pairs for score in (pair.before, pair.after)]
-
-    def paint(axes: Axes) -> None:
-        _rows(axes, [pair.name for pair in pairs])
-        _scale(axes, scores)
-        for place, pair in enumerate(pairs):
-            line = place + 0.62
-            tone = GOOD if pair.after >= pair.before else BAD
-            axes.plot([pair.before, pair.after], [line] * 2, color=tone, linewidth=2)
-            axes.plot(pair.before, line, "o", color=REAL, markersize=7)
-            axes.plot(pair.after, line, "D", color=SYNTHETIC, markersize=7)
-            _note(axes, place, pair.text)
-
-    svg = draw(paint, name=name, title=title, layout=_layout(len(pairs)))
-    round_, diamond = {"marker": "o"}, {"marker": "D"}
-    style = {"linestyle": "none", "markersize": 7}
-    marks = [("real rows alone", {"color": REAL, **round_, **style})]
-    marks.append(("with the new rows", {"color": SYNTHETIC, **diamond, **style}))
     return stacked(key(marks, name=f"{name} key"), svg)
 
 

@@ -1,33 +1,43 @@
-"""The evidence: what every check found, and before and after by learner and class."""
+"""The evidence: plain figures, each learner, every check, copies, and each class."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from tabtap import domain
 from tabtap import wording as say
-from tabtap.domain import Bound, Certificate
-from tabtap.domain.judgement import one_sided
+from tabtap.domain import Bound, Certificate, Measured
+from tabtap.domain.judgement import cross_fitted, one_sided
+from tabtap.evaluate.figures import FIGURE_WORDS
 from tabtap.report.blocks import Block, Figure, Section, TableBlock, Text
-from tabtap.report.drawing import Interval, Pair, interval_chart, pair_chart
+from tabtap.report.drawing import Interval, interval_chart
 from tabtap.report.facts import (
-    is_panel,
+    is_mean,
     is_paper,
-    is_per_row,
     learner_name,
     setting,
     target_names,
+    who_judged,
 )
+from tabtap.report.plain import INTERVAL, change_text, figure_name, measured_text
 from tabtap.report.verdict import score_meaning
 from tabtap.result import AugmentResult
-from tabtap.result.why import OWN, bound_of, deciding, learner_scores, metric_name
-
-# As published in docs/results/calibration.md, table "Coverage".
-CROSSFIT_HELD, CROSSFIT_PROMISED, CROSSFIT_CHECKS = 0.922, 0.919, 179
-PAPER_HELD, PAPER_PROMISED, PAPER_CHECKS = 0.540, 0.975, 63
+from tabtap.result.why import (
+    Case,
+    bound_of,
+    case_of,
+    deciding,
+    is_too_small,
+    learner_scores,
+    n_given,
+    task_name,
+)
+from tabtap.table.schema import FloatArray, IntArray
 
 
 def evidence_section(result: AugmentResult) -> Section:
@@ -36,37 +46,38 @@ def evidence_section(result: AugmentResult) -> Section:
     checks = result.certificates
     if not checks:
         return Section(anchor, title, "No set of rows was checked, so there is none.")
-    blocks: list[Block] = [_chart(result), Text((_bar_words(result),)), _table(result)]
-    blocks += comparison_blocks(result)
-    blocks.append(Text((coverage_words(result),)))
+    blocks: list[Block] = [*figure_blocks(result), *effect_blocks(result)]
     lead = score_meaning(result)
     if is_paper(result):
         lead = (
             "The paper\u2019s rule looks at the loss of the evaluator on the hardest "
             "rows; a gain is a lower loss."
         )
+    elif blocks:
+        blocks.append(Text((lead,)))
+        lead = (
+            "First the check that decided, in figures that people use; then every "
+            "check by the score that decides."
+        )
+    blocks += [_chart(result), Text((_bar_words(result),)), _table(result)]
+    blocks += [*copies_blocks(result), *class_blocks(result)]
+    blocks.append(Text((coverage_words(result),)))
     return Section(anchor, title, lead, tuple(blocks))
 
 
 def coverage_words(result: AugmentResult) -> str:
-    """Say how often bounds of this kind were found to hold."""
+    """Say where it is written how often bounds of this kind were found to hold."""
+    where = "docs/results/answers.md in the repository of tabtap"
     if is_paper(result):
         return (
-            "How often such bars hold: in the measurements published with tabtap "
-            f"(seven tables of 50 rows, {PAPER_CHECKS} checks), the paper\u2019s rule "
-            f"promised {say.percent(PAPER_PROMISED)} and held in "
-            f"{say.percent(PAPER_HELD)}."
+            "How often such bars hold was measured on rows that nobody had touched; "
+            "where rows are few the paper\u2019s rule promises too much. See "
+            f"{where}."
         )
-    said = (
-        "How often such bounds hold: in the measurements published with tabtap (seven "
-        f"tables of 50 and 100 rows, {CROSSFIT_CHECKS} checks), "
-        f"{say.percent(CROSSFIT_HELD)} of the bounds held on rows nobody had touched, "
-        f"where {say.percent(CROSSFIT_PROMISED)} had been promised. Table by table it "
-        "was between 75 % and 100 %.".replace(" %", f"{say.THIN}%")
+    return (
+        "How often such bounds hold, and whether who follows the verdict is better "
+        f"off, was measured on rows that nobody had touched: see {where}."
     )
-    if is_panel(result) and metric_name(result) == OWN:
-        return said
-    return f"{said} That was measured with the usual learners and the default score."
 
 
 def _bar_words(result: AugmentResult) -> str:
@@ -84,21 +95,32 @@ def _bar_words(result: AugmentResult) -> str:
             "several sets the luckiest tends to be kept: a gain found after several "
             "attempts is on the high side."
         )
-    last = result.certificates[-1]
-    by = "real row by real row" if is_per_row(result, last) else "fold by fold"
+    least = setting(result, "augment", "commit", "min_gain")
+    worth = ""
+    if least:
+        worth = f" the estimate is at least {least:g},"
+    plain = _plain_name(result)
+    fair = f" {plain} is not estimated to get worse," if plain else ""
     return (
         "Each set of new rows was checked once. The gain is the mean difference, "
-        f"{by}, between the score with all new rows so far and the score without any. "
-        "Its bar reaches down to what the gain is at least, with the confidence "
-        "stated. A set is let in if its bar stays to the right of the dotted line, and "
-        f"if it also adds to the sets before it.{shared}"
+        "real row by real row, between the score with all new rows so far and the "
+        "score without any. Its bar reaches down to what the gain is at least, with "
+        "the confidence stated. A set is let in if its bar stays to the right of the "
+        f"dotted line at 0,{worth}{fair} and it adds to the sets before it.{shared}"
     )
+
+
+def _plain_name(result: AugmentResult) -> str:
+    figures = result.certificates[-1].figures
+    return figure_name(figures[0].name) if figures else ""
 
 
 def _chart(result: AugmentResult) -> Figure:
     checks = result.certificates
     title = _title(result)
-    bar = setting(result, "augment", "commit", "min_gain") or 0.0
+    bar = 0.0
+    if is_paper(result):
+        bar = setting(result, "augment", "commit", "min_gain") or 0.0
     rows = [_interval(check) for check in checks]
     svg = interval_chart(rows, name="checks", title=title, bar=float(bar))
     alt = "One line per check. " + "; ".join(
@@ -129,6 +151,11 @@ def _interval(check: Certificate) -> Interval:
 def _title(result: AugmentResult) -> str:
     checks = result.certificates
     passed = sum(check.committed for check in checks)
+    if case_of(result) is Case.TOO_SMALL:
+        which = (
+            "The only set" if len(checks) == 1 else f"The best of {len(checks)} sets"
+        )
+        return f"{which} of rows gains too little to matter"
     if not passed and len(checks) == 1:
         return "The only set of rows did not clear the bar"
     if not passed:
@@ -141,22 +168,31 @@ def _title(result: AugmentResult) -> str:
 
 
 def _table(result: AugmentResult) -> TableBlock:
-    rows = tuple(_table_row(check) for check in result.certificates)
+    checks = result.certificates
+    who = any(check.learner for check in checks) and not is_mean(result)
+    header = (
+        "Check",
+        "Decision",
+        *(["Learner"] if who else []),
+        "Rows",
+        "Score before",
+        "Score with them",
+        "Gain over real rows",
+        "At least",
+        "Confidence",
+        "Adds to those before",
+    )
+    rows = []
+    for check in checks:
+        number, decision, *figures = _table_row(check)
+        named = [learner_name(check.learner, task_name(result))] if who else []
+        rows.append((number, decision, *named, *figures))
+    first = 3 if who else 2
     return TableBlock(
         "Every check",
-        (
-            "Check",
-            "Decision",
-            "Rows",
-            "Score before",
-            "Score with them",
-            "Gain over real rows",
-            "At least",
-            "Confidence",
-            "Adds to those before",
-        ),
-        rows,
-        align_right=frozenset(range(2, 9)),
+        header,
+        tuple(rows),
+        align_right=frozenset(range(first, len(header))),
     )
 
 
@@ -182,9 +218,17 @@ def decision_words(check: Certificate) -> str:
     if not check.n_rows:
         return "refused, no rows left"
     if check.shown:
-        return "refused, adds nothing"
+        return _shown_and_refused(check)
     bound = bound_of(check)
     return "refused, may be chance" if bound.gain > 0 else "refused, no gain"
+
+
+def _shown_and_refused(check: Certificate) -> str:
+    if check.figures and check.figures[0].gain < 0:
+        return f"refused, {figure_name(check.figures[0].name)} gets worse"
+    if is_too_small(check):
+        return "refused, too small to matter"
+    return "refused, adds nothing"
 
 
 def _bound(check: Certificate) -> Bound:
@@ -194,14 +238,209 @@ def _bound(check: Certificate) -> Bound:
     return bound
 
 
-# ---- Before and after, learner by learner and class by class.
+# ---- The check that decided, in the figures that people use.
+
+
+def figure_blocks(result: AugmentResult) -> list[Block]:
+    """Return accuracy or RMSE and their like, without new rows and with them."""
+    check = deciding(result)
+    if check is None or not check.figures:
+        return []
+    task = task_name(result)
+    who, best = (learner_name(n, task) for n in (check.learner, check.best_alone))
+    differs = check.learner != check.best_alone
+    header: tuple[str, ...] = ("Figure", "Without new rows", "With them", "Change")
+    asked = f"Learner: {who}."
+    if differs:
+        header = ("Figure", "Best without", "Learner without", "Learner with", "Change")
+        asked = (
+            f"Best without new rows: {best}. Learner to train: {who}. The change is "
+            "from the best without to the learner with new rows."
+        )
+    rows = tuple(_figure_row(figure, differs=differs) for figure in check.figures)
+    kind = "" if check.committed else " This set of rows was not added."
+    told = " ".join(_figure_words(figure) for figure in check.figures)
+    return [
+        TableBlock(
+            "In the figures people use",
+            header,
+            rows,
+            f"{asked}{kind} On real rows that the learner had not seen; \u00b1 is a "
+            f"{say.percent(INTERVAL)} interval of each figure by itself. {told}",
+            align_right=frozenset(range(1, len(header))),
+        )
+    ]
+
+
+def _figure_row(figure: domain.Figure, *, differs: bool) -> tuple[str, ...]:
+    return (
+        say.capital(figure_name(figure.name)),
+        *([measured_text(figure.best_alone)] if differs else []),
+        measured_text(figure.without),
+        measured_text(figure.with_rows),
+        change_text(figure),
+    )
+
+
+def _figure_words(figure: domain.Figure) -> str:
+    better = "larger is better" if figure.larger_is_better else "smaller is better"
+    told = FIGURE_WORDS.get(figure.name)
+    name = say.capital(figure_name(figure.name))
+    return f"{name}: {told}; {better}." if told else f"{name}: {better}."
+
+
+# ---- What the rows do to each learner, whoever the promise is about.
+
+
+def effect_blocks(result: AugmentResult) -> list[Block]:
+    """Return whom the new rows help, whom they harm, and of whom it cannot be told."""
+    check = deciding(result)
+    if check is None or check.over_real is None:
+        return []
+    task = task_name(result)
+    table = _learner_table(result, check)
+    # With a single learner the checks say the same.
+    if len(check.effects) < 2:
+        return [table] if len(table.rows) > 1 else []
+    rows = [
+        Interval(
+            learner_name(name, task),
+            bound.gain,
+            bound.lower,
+            bound.gain + bound.margin,
+            f"{say.gain(bound.gain)}, {_EFFECTS[_mark(bound)]}",
+            _mark(bound),
+        )
+        for name, bound in check.effects.items()
+    ]
+    title = effects_title(result, check)
+    alt = "What new rows do to each learner. " + "; ".join(
+        f"{row.name}: {row.text}" for row in rows
+    )
+    kind = "" if check.committed else " The set was not added."
+    figure = Figure(
+        title,
+        interval_chart(rows, name="learners", title=title),
+        alt,
+        "Score of each learner with the new rows less its own score without them, with "
+        f"a {say.percent(INTERVAL)} interval. Dot: helped; triangle: harmed; cross: "
+        "cannot be told. The check asks for more: that the learner to train beats the "
+        f"best one without new rows.{kind}",
+    )
+    return [figure, table]
+
+
+_EFFECTS = {"good": "helped", "bad": "harmed", "open": "cannot be told"}
+
+
+def effects_title(result: AugmentResult, check: Certificate) -> str:
+    """Say whom the rows help, in words that agree with the verdict."""
+    told = _tally([_mark(bound) for bound in check.effects.values()])
+    if check.committed and is_mean(result):
+        return f"The learners gain on average; one by one, {told}"
+    who = say.capital(who_judged(result, check))
+    own = check.effects.get(check.learner)
+    if check.committed and own is not None and _mark(own) == "good":
+        return f"{who} gains from the new rows; {told}"
+    if check.committed:
+        return (
+            f"{who} beats the best without new rows, by the check; by the bars of "
+            f"single learners, {told}"
+        )
+    if case_of(result) is Case.TOO_SMALL:
+        return f"{say.capital(told)}; the gain is too small to matter"
+    if not told.startswith("none"):
+        best = "the mean of them" if is_mean(result) else "the best without new rows"
+        shown = "rises" if is_mean(result) else "is beaten"
+        return f"{say.capital(told)}, yet it is not shown that {best} {shown}"
+    return say.capital(told)
+
+
+def _tally(marks: Sequence[str]) -> str:
+    n_helped, n_harmed = marks.count("good"), marks.count("bad")
+    verb = "is" if n_helped == 1 else "are"
+    told = f"{n_helped} of {len(marks)} learners {verb} shown to gain"
+    if not n_helped:
+        told = f"none of {len(marks)} learners is shown to gain"
+    if not n_harmed:
+        return told
+    if n_helped:
+        return f"{told} and {n_harmed} to lose"
+    return f"{told}, {n_harmed} {'is' if n_harmed == 1 else 'are'} shown to lose"
+
+
+def _learner_table(result: AugmentResult, check: Certificate) -> TableBlock:
+    rows = []
+    for name, (alone, after) in learner_scores(result, check).items():
+        bound = check.effects.get(name)
+        change = say.gain(after - alone)
+        if bound is not None:
+            change = measured_text(_as_measured(bound), signed=True)
+        scores = (say.score(score, 0.001) for score in (alone, after))
+        rows.append((learner_name(name, task_name(result)), *scores, change))
+    bars = "" if check.effects else "No error bars of single learners are on record."
+    return TableBlock(
+        "Scores by learner",
+        ("Learner", "Without new rows", "With them", "Change"),
+        tuple(rows),
+        bars,
+        align_right=frozenset({1, 2, 3}),
+    )
+
+
+# ---- Copies of real rows in the place of new ones, as a control.
+
+
+def copies_blocks(result: AugmentResult) -> list[Block]:
+    """Return what as many copies of real rows do, in every check."""
+    checks = [c for c in result.certificates if c.copies and c.over_copies]
+    if not checks:
+        return []
+    told = ""
+    check = deciding(result)
+    if check is not None and check.over_copies is not None:
+        told = f" {_control_words(check, check.over_copies)}"
+    return [
+        TableBlock(
+            "Copies of real rows as a control",
+            ("Check", "New rows gain", "As many copies gain", "New rows over copies"),
+            tuple(_copies_row(check) for check in checks),
+            "If as many copies of real rows, which hold nothing new, do as well, the "
+            "gain is one of numbers, and weights or a setting of the learner may give "
+            f"it too.{told} \u00b1 is a {say.percent(INTERVAL)} interval.",
+            align_right=frozenset({1, 2, 3}),
+        )
+    ]
+
+
+def _copies_row(check: Certificate) -> tuple[str, ...]:
+    gains = (check.copies, check.over_copies)
+    return (
+        str(check.window + 1),
+        say.gain(bound_of(check).gain),
+        *(measured_text(_as_measured(bound), signed=True) for bound in gains),
+    )
+
+
+def _control_words(check: Certificate, over: Bound) -> str:
+    which = "rows that were added" if check.committed else "best set"
+    start = f"In check {check.window + 1}, which is about the {which},"
+    if over.lower > 0:
+        return f"{start} the new rows are better than as many copies of real rows."
+    if over.gain <= 0:
+        return f"{start} as many copies of real rows do no worse than new ones."
+    return f"{start} as many copies of real rows are not shown to do worse."
+
+
+def _as_measured(bound: Bound | None) -> Measured | None:
+    return None if bound is None else Measured(bound.gain, bound.margin)
+
+
+# ---- Before and after, class by class.
 #
 # What is certified is the mean over all real rows.  The parts are shown because people
 # ask for them, and with them how little a part of a small table can tell.
 
-
-INTERVAL = 0.90
-"""Two-sided coverage of the bars of single classes."""
 
 MOST_CLASSES = 12
 
@@ -218,28 +457,6 @@ class Part:
     """Of the mean difference; its margin is one half of the interval."""
 
 
-def comparison_blocks(result: AugmentResult) -> list[Block]:
-    """Return what became of each learner and of each class."""
-    check = deciding(result)
-    if check is None:
-        return []
-    if check.over_real is None:
-        said = (
-            "Nothing can be said learner by learner or class by class: the "
-            "paper\u2019s rule keeps no scores of single rows."
-        )
-        return [Text((said,))]
-    return [*_learner_blocks(result, check), *_class_blocks(result, check)]
-
-
-def learner_pairs(result: AugmentResult, check: Certificate) -> list[Pair]:
-    """Return each learner's score on real rows alone and with the new rows."""
-    return [
-        Pair(learner_name(learner), alone, after, _change(alone, after))
-        for learner, (alone, after) in learner_scores(result, check).items()
-    ]
-
-
 def class_parts(result: AugmentResult, check: Certificate) -> list[Part]:
     """Return the scores of each class or target range that has real rows."""
     rows = result.real.origin  # of those that are left: their places in the evidence
@@ -252,33 +469,25 @@ def class_parts(result: AugmentResult, check: Certificate) -> list[Part]:
             continue
         whole = None if clusters is None else clusters[rows][own].astype(np.int64)
         difference = np.asarray(after[own] - before[own])
-        bound = one_sided(difference, (1 + INTERVAL) / 2, whole)
+        bound = _class_bound(check, difference, whole)
         scores = float(before[own].mean()), float(after[own].mean())
         parts.append(Part(label, int(own.sum()), *scores, bound))
     return parts
 
 
-def _learner_blocks(result: AugmentResult, check: Certificate) -> list[Block]:
-    pairs = learner_pairs(result, check)
-    if not pairs:
+def class_blocks(result: AugmentResult) -> list[Block]:
+    """Return what became of each class or target range."""
+    check = deciding(result)
+    if check is None:
         return []
-    better = [pair.name for pair in pairs if pair.after > pair.before]
-    title = _counted_title(len(better), len(pairs), "learner")
-    alt = "Scores before and after. " + "; ".join(f"{p.name}: {p.text}" for p in pairs)
-    kind = "" if check.committed else ", with the nearest set, which was not added"
-    figure = Figure(
-        title,
-        pair_chart(pairs, name="learners", title=title),
-        alt,
-        f"Mean score on real rows that the learner had not seen{kind}. The check is "
-        "about the mean of the learners; a single one has no bar of its own.",
-    )
-    return [figure]
-
-
-def _class_blocks(result: AugmentResult, check: Certificate) -> list[Block]:
-    if not is_per_row(result, check):
-        return [Text((_why_no_classes(result),))]
+    if check.over_real is None:
+        said = (
+            "Nothing can be said class by class: the paper\u2019s rule keeps no scores "
+            "of single rows."
+        )
+        return [Text((said,))]
+    if len(check.evidence["after"]) != n_given(result):
+        return []  # an older result, which may hold one score per fold
     parts = class_parts(result, check)
     better = [part for part in parts if part.after > part.before]
     noun = "class" if _is_classes(result) else "target range"
@@ -310,6 +519,15 @@ def _class_blocks(result: AugmentResult, check: Certificate) -> list[Block]:
     return [figure, _class_table(parts, noun)]
 
 
+def _class_bound(
+    check: Certificate, difference: FloatArray, clusters: IntArray | None
+) -> Bound:
+    one_side = (1 + INTERVAL) / 2
+    if check.n_folds < 2:  # an older result
+        return one_sided(difference, one_side, clusters)
+    return cross_fitted(difference, one_side, check.n_folds, clusters)
+
+
 def _class_table(parts: list[Part], noun: str) -> TableBlock:
     rows = tuple(
         (
@@ -336,11 +554,6 @@ def _mark(bound: Bound) -> Literal["good", "open", "bad"]:
     return "bad" if bound.gain + bound.margin < 0 else "open"
 
 
-def _change(before: float, after: float) -> str:
-    step = after - before
-    return f"{say.score(before, step)} \u2192 {say.score(after, step)}"
-
-
 def _margin(bound: Bound) -> str:
     if not np.isfinite(bound.margin):
         return "too few rows"
@@ -360,12 +573,4 @@ def _counted_title(n_better: int, n_all: int, noun: str) -> str:
 
 
 def _is_classes(result: AugmentResult) -> bool:
-    target = result.real.schema.target
-    return target is None or target.task == "classification"
-
-
-def _why_no_classes(result: AugmentResult) -> str:
-    return (
-        f"Nothing can be said class by class: {metric_name(result)} gives one figure "
-        "for a fold and none for single rows."
-    )
+    return task_name(result) != "regression"

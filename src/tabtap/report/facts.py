@@ -7,46 +7,105 @@ from itertools import pairwise
 from typing import Any
 
 from tabtap import wording as say
-from tabtap.domain import Certificate
+from tabtap.domain import Alternative, Certificate
+from tabtap.domain.judgement import PANEL_MEAN
+from tabtap.evaluate.evaluators import BOOSTERS, PANEL
 from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
 from tabtap.result.frames import condition_names
-from tabtap.result.why import n_given
+from tabtap.result.why import task_name
 
 _LEARNERS = {
     "linear": "Linear model",
     "neighbors": "Nearest neighbours",
     "forest": "Random forest",
     "boosting": "Boosted trees",
+    "small_leaves": "Boosted trees, small leaves",
+    "network": "Small neural network",
+    "lightgbm": "LightGBM",
+    "xgboost": "XGBoost",
+    "panel": "Mean of the learners",
 }
+_LINEAR = {"classification": "Logistic regression", "regression": "Ridge regression"}
 
-PANEL = "panel"
-"""What the default referee is called."""
+BEST = "best"
+"""What the default referee is called: whichever learner does best."""
 
+WITH_ROWS = " with new rows"
+"""How the name of an alternative ends that trains on the bigger table."""
 
-def is_per_row(result: AugmentResult, certificate: Certificate) -> bool:
-    """Tell evidence of one score per real row from one per fold."""
-    scores = certificate.evidence
-    wanted = n_given(result)
-    return all(len(scores.get(part, ())) == wanted for part in ("real", "after"))
+KNOWN = (*PANEL, *BOOSTERS)
+"""Learners that can be asked for by name."""
 
 
 def who_judged(result: AugmentResult, certificate: Certificate) -> str:
-    """Return who was asked, in words that fit into a sentence."""
+    """Return whom the promise is about, in words that fit into a sentence."""
     if certificate.protocol == "paper":
         return certificate.scorer
+    if certificate.learner:
+        return say.learner_words(certificate.learner, task_name(result))
+    # An older result, of the mean of a panel or of one learner.
     referee = result.about.referee or certificate.scorer
-    return "the usual learners" if referee == PANEL else referee
+    return say.learner_words(referee, task_name(result))
 
 
-def is_panel(result: AugmentResult) -> bool:
-    """Tell the default referee from the user's own."""
-    return result.about.referee == PANEL
+def is_mean(result: AugmentResult) -> bool:
+    """Tell whether the promise is about the mean of the learners."""
+    return result.about.referee == PANEL_MEAN
 
 
-def learner_name(learner: str) -> str:
-    """Return a learner's name in full."""
+def is_named(result: AugmentResult) -> bool:
+    """Tell whether the user named the learner that will be trained."""
+    return result.about.referee not in ("", BEST, PANEL_MEAN)
+
+
+def learner_name(learner: str, task: str = "") -> str:
+    """Return a learner's name in full, as a title.
+
+    Examples
+    --------
+    >>> learner_name("linear", "regression"), learner_name("MyForest")
+    ('Ridge regression', 'MyForest')
+    """
+    if learner == "linear" and task in _LINEAR:
+        return _LINEAR[task]
     return _LEARNERS.get(learner, learner)
+
+
+def first_enough(result: AugmentResult) -> Alternative | None:
+    """Return the cheapest thing to do that nothing is shown to beat, if any."""
+    return next((a for a in result.advice if a.is_enough and a.value), None)
+
+
+def with_rows_option(result: AugmentResult) -> Alternative | None:
+    """Return training on the bigger table as one of the ways to go, if it is one."""
+    return next((a for a in result.advice if a.name.endswith(WITH_ROWS)), None)
+
+
+def cheaper_ways(result: AugmentResult) -> list[Alternative]:
+    """Return what is enough and needs no new rows, if anything comes before those."""
+    first = first_enough(result)
+    if first is None or first.name.endswith(WITH_ROWS):
+        return []
+    is_setting = [
+        a for a in result.advice if a.is_enough and a.value and _is_setting(a)
+    ]
+    return [first, *(option for option in is_setting if option is not first)]
+
+
+def _is_setting(option: Alternative) -> bool:
+    """Tell a setting of the user's own learner from another learner."""
+    return "=" in option.name or option.name == "small_leaves alone"
+
+
+def unnamed_words() -> str:
+    """Say that no learner was named, and which names there are."""
+    return (
+        "No learner was named, so the answer is about the best of a fixed panel. Who "
+        "knows what will be trained should name it (learner=, or --learner), which "
+        f"gives a sharper check. Known names: {', '.join(KNOWN)}; or pass a learner of "
+        "your own."
+    )
 
 
 def target_names(result: AugmentResult) -> list[str]:

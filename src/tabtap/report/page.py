@@ -15,6 +15,7 @@ from markupsafe import Markup
 from tabtap import wording as say
 from tabtap.archive import put_in_place
 from tabtap.errors import UserInputError
+from tabtap.report.advice import advice_section
 from tabtap.report.blocks import Block, Figure, Section, TableBlock, Text
 from tabtap.report.closing import limits_section, record_section
 from tabtap.report.course import added_section, gates_section, movement_section
@@ -31,6 +32,7 @@ Part = Callable[[AugmentResult], Section]
 _WITH_ROWS: tuple[Part, ...] = (
     added_section,
     evidence_section,
+    advice_section,
     gates_section,
     movement_section,
     where_section,
@@ -41,26 +43,32 @@ _WITH_ROWS: tuple[Part, ...] = (
     wanted_section,
 )
 _WITHOUT_ROWS: tuple[Part, ...] = (
-    added_section,
+    advice_section,
     evidence_section,
     wanted_section,
+    added_section,
     gates_section,
     movement_section,
     record_section,
     limits_section,
 )
 """In the order of the page, after the verdict: without new rows there is nothing to
-compare with the real ones, and the next question is what would help."""
+compare with the real ones, and the next question is what would help instead."""
 
 LONG_TABLE = 16
 """Rows from which on a table is folded away; on paper all are open."""
 
-NARROW_TABLE = 6
-"""Columns up to which a table stands beside a figure where there is room."""
+HALF_WIDTH = 440
+"""Pixels that a table may take which stands beside a figure where there is room."""
 
+SIGN_WIDTH, CELL_SPACE = 7, 22
+"""Pixels of a sign in a table, and around the text of a cell."""
 
 WORDY = 32
 """Characters from which on a cell needs room, so that its table stands alone."""
+
+WRAPPED = 12
+"""Characters that a line of words in a cell needs at least."""
 
 
 def report_html(result: AugmentResult, *, title: str | None = None) -> str:
@@ -163,7 +171,10 @@ def write_report(
 
 
 def _parts(result: AugmentResult) -> tuple[Part, ...]:
-    return _WITH_ROWS if len(result.delivered) else _WITHOUT_ROWS
+    parts = _WITH_ROWS if len(result.delivered) else _WITHOUT_ROWS
+    if result.advice:
+        return parts
+    return tuple(part for part in parts if part is not advice_section)
 
 
 def _title(result: AugmentResult) -> str:
@@ -214,11 +225,20 @@ def _is_narrow(block: Block) -> bool:
     if isinstance(block, Figure):
         return 'class="panels"' not in block.svg
     if isinstance(block, TableBlock):
-        n_columns = len(block.header)
         wordy = any(len(cell) > WORDY for row in block.rows for cell in row)
-        fits = n_columns <= (3 if wordy else NARROW_TABLE)
+        fits = len(block.header) <= 3 if wordy else _width(block) <= HALF_WIDTH
         return fits and len(block.rows) < LONG_TABLE
     return True
+
+
+def _width(table: TableBlock) -> int:
+    """Return the pixels that a table needs; figures stay on one line, words do not."""
+    longest = [max(map(len, cells)) for cells in zip(*table.rows, strict=True)]
+    n_signs = sum(
+        n if place in table.align_right else min(n, WRAPPED)
+        for place, n in enumerate(longest)
+    )
+    return n_signs * SIGN_WIDTH + len(longest) * CELL_SPACE
 
 
 def _printable(value: Any) -> Any:  # noqa: ANN401  whatever the page shows

@@ -1,4 +1,4 @@
-"""The verdict: a headline, two sentences, three or four figures, and what it means."""
+"""The verdict: a headline, some sentences, three or four figures, and what it means."""
 
 from __future__ import annotations
 
@@ -10,9 +10,30 @@ from typing import Literal
 import numpy as np
 
 from tabtap import wording as say
-from tabtap.domain import Bound, Certificate
+from tabtap.domain import Alternative, Bound, Certificate
 from tabtap.loop import Stop
-from tabtap.report.facts import is_panel, is_paper, setting, who_judged
+from tabtap.report.facts import (
+    BEST,
+    cheaper_ways,
+    first_enough,
+    is_mean,
+    is_named,
+    is_paper,
+    learner_name,
+    setting,
+    who_judged,
+    with_rows_option,
+)
+from tabtap.report.plain import (
+    INTERVAL,
+    advice_sentence,
+    change_text,
+    figure_name,
+    from_to,
+    measured_text,
+    value_text,
+    with_page_signs,
+)
 from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
 from tabtap.result.why import (
@@ -20,11 +41,13 @@ from tabtap.result.why import (
     Case,
     bound_of,
     case_of,
+    copies_words,
     deciding,
     metric_name,
     n_added,
     n_given,
     strictest_gate,
+    task_name,
 )
 
 Tone = Literal["good", "plain", "caution"]
@@ -62,26 +85,100 @@ Story = tuple[str, tuple[str, ...], Tone]
 
 def _shown(result: AugmentResult) -> Story:
     check = _decided(result)
-    bound = bound_of(check)
-    added, real = n_added(result), say.count_of(n_given(result), "real row")
-    who = who_judged(result, check)
-    better, seen = "better", "it"
-    if is_panel(result):  # some of its learners may have lost
-        better, seen = "better on average", "they"
     one = len(result.delivered) == 1
-    rows = "this row" if added == 1 else f"these {say.count(added)} rows"
+    rows = "this row" if one else f"these {say.count(len(result.delivered))} rows"
+    train = ""
+    if check.learner and not is_mean(result):
+        train = f" and train {who_judged(result, check)}"
+    said = [_promise(result, check), _score_words(result, check)]
+    said += [*_cheaper(result), *_copies(check)]
+    return f"Add {rows}{train}", tuple(said), "good"
+
+
+def _promise(result: AugmentResult, check: Certificate) -> str:
+    """Say what to train on the bigger table, and what that does to a plain figure."""
+    who = who_judged(result, check)
+    if not check.figures:
+        added, real = n_added(result), say.count_of(n_given(result), "real row")
+        rows = "this row" if added == 1 else f"these {say.count(added)} rows"
+        better = "better on average" if is_mean(result) else "better"
+        return f"Adding {rows} to the {real} makes {who} {better}."
+    plain = check.figures[0]
+    name, change = figure_name(plain.name), from_to(plain.without, plain.with_rows)
+    if is_mean(result):
+        return (
+            f"On the bigger table {who} do better on average: {name} {change} (change "
+            f"{change_text(plain)})."
+        )
+    said = f"Train {who} on the bigger table: {name} {change}"
+    if check.learner != check.best_alone:
+        other = say.learner_words(check.best_alone, task_name(result))
+        best = value_text(plain.best_alone.value, plain.change.value)
+        return f"{said}; without new rows the best is {other} with {best}."
+    more = "" if is_named(result) else "; without new rows it is the best as well"
+    return f"{said} (change {change_text(plain)}){more}."
+
+
+def _score_words(result: AugmentResult, check: Certificate) -> str:
+    """Say what is promised of the score, and how sure that is."""
+    bound = bound_of(check)
+    real, after = _scores(check)
     return (
-        "Add this row" if one else f"Add these {say.count(len(result.delivered))} rows",
-        (
-            f"Adding {rows} to the {real} makes {who} {better}: on real rows {seen} "
-            "had not seen, the score rose from "
-            f"{say.score(check.score_real, bound.gain)} to "
-            f"{say.score(check.score_after, bound.gain)}; with "
-            f"{say.percent(bound.confidence)} confidence by at least "
-            f"{say.at_least(bound.lower)}.",
-        ),
-        "good",
+        "On real rows that neither learner nor generator had seen, the score that "
+        f"decides rose from {real} to {after}: with {_sure(result, bound)} by at least "
+        f"{_at_least(bound)}."
     )
+
+
+def _scores(check: Certificate) -> tuple[str, str]:
+    step = bound_of(check).gain
+    return say.score(check.score_real, step), say.score(check.score_after, step)
+
+
+def _at_least(bound: Bound) -> str:
+    if 0 < bound.lower < 1e-4:
+        return "a trifle"
+    return say.at_least(bound.lower)
+
+
+def _sure(result: AugmentResult, bound: Bound) -> str:
+    """Return the confidence of a check and, where it differs, of the run."""
+    own = f"{say.percent(bound.confidence)} confidence"
+    run = setting(result, "augment", "commit", "confidence")
+    if run is None or math.isclose(run, bound.confidence):
+        return own
+    return f"{own} in this check ({say.percent(run)} for the run as a whole)"
+
+
+def _cheaper(result: AugmentResult) -> list[str]:
+    """Say what is not shown to do worse and needs no new rows."""
+    ways = [
+        f"{option.words[:1].lower()}{option.words[1:].rstrip('.')} "
+        f"({figure_name(option.figure)} {measured_text(option.value)})"
+        for option in cheaper_ways(result)
+    ]
+    if not ways:
+        return []
+    first, with_rows = first_enough(result), with_rows_option(result)
+    can = "You may do as well"
+    if (
+        with_rows is not None
+        and not with_rows.is_enough
+        and _is_ahead(first, with_rows)
+    ):
+        can = "You can do better still"
+    return [f"{can} without new rows: {', or '.join(ways)}."]
+
+
+def _is_ahead(one: Alternative | None, other: Alternative) -> bool:
+    if one is None or one.score is None or other.score is None:
+        return False
+    return one.score.value > other.score.value
+
+
+def _copies(check: Certificate) -> list[str]:
+    words = copies_words(check)
+    return [f"{say.capital(with_page_signs(words))}."] if words else []
 
 
 def _paper(result: AugmentResult) -> Story:
@@ -123,39 +220,91 @@ def _refused(result: AugmentResult) -> Story:
     said = f"None of {n_checks} sets of new rows was shown to help."
     if n_checks == 1:
         said = "One set of new rows was tried. It was not shown to help."
+    nearest = _nearest(result, _decided(result))
     return (
         "Do not augment: your table is returned as it was",
-        (said, _nearest(result, _decided(result))),
+        (*_advice(result), f"{said} {nearest}"),
         "plain",
     )
 
 
+def _too_small(result: AugmentResult) -> Story:
+    check = _decided(result)
+    bound = bound_of(check)
+    least = setting(result, "augment", "commit", "min_gain")
+    asked = "less than was asked for"
+    if least:
+        asked = f"less than the {least:g} that are worth having"
+    said = (
+        f"{_tried(result, check)}: an estimated gain of {say.size(bound.gain)}, with "
+        f"{_sure(result, bound)} at least {_at_least(bound)}, and {asked}."
+    )
+    return (
+        "A gain, too small to matter: your table is returned as it was",
+        (*_advice(result), said, *_copies(check)),
+        "plain",
+    )
+
+
+def _advice(result: AugmentResult) -> list[str]:
+    """Say what to do instead: the cheapest thing that nothing is shown to beat."""
+    first = first_enough(result)
+    return [] if first is None else [advice_sentence(first, task_name(result))]
+
+
 def _nearest(result: AugmentResult, check: Certificate) -> str:
     bound = bound_of(check)
-    which = "It" if len(result.certificates) == 1 else "The nearest"
     if math.isnan(bound.gain):
         return "The gain could not be measured: the scores are not numbers."
     if check.over_real is None:
         return (
-            f"{which} is estimated to change the loss of {check.scorer} by "
+            f"{_which(result)} is estimated to change the loss of {check.scorer} by "
             f"{say.gain(-bound.gain)}, with an error bar of {say.size(bound.margin)}."
         )
-    who = who_judged(result, check)
-    change = (
-        f"{which} changes the score of {who} from "
-        f"{say.score(check.score_real, bound.gain)} to "
-        f"{say.score(check.score_after, bound.gain)}"
-    )
-    sure = say.percent(bound.confidence)
+    change, sure = _tried(result, check), _sure(result, bound)
+    least = _at_least(bound)
+    if bound.lower > 0 and check.figures and check.figures[0].gain < 0:
+        return (
+            f"{change}: with {sure} the score gains at least {least}, but rows that "
+            f"are estimated to make the {figure_name(check.figures[0].name)} worse are "
+            "not let in."
+        )
     if bound.lower > 0:
-        least = say.at_least(bound.lower)
-        return f"{change}, with {sure} confidence by {least}: less than was asked for."
+        return f"{change}, with {sure} by {least}: less than was asked for."
     if bound.gain <= 0:
         return f"{change}: no better than your real rows alone."
     return (
-        f"{change}, which may be chance: with {sure} confidence nothing better than "
-        f"{say.at_least(bound.lower)} can be promised."
+        f"{change}, which may be chance: with {sure} nothing better than {least} can "
+        "be promised."
     )
+
+
+def _which(result: AugmentResult) -> str:
+    if len(result.certificates) == 1:
+        return "It"
+    return "The best" if case_of(result) is Case.TOO_SMALL else "The nearest"
+
+
+def _tried(result: AugmentResult, check: Certificate) -> str:
+    """Say what the set that came nearest did, in a plain figure and by the score."""
+    who, (real, after) = who_judged(result, check), _scores(check)
+    which = _which(result)
+    if not check.figures:
+        return f"{which} changes the score of {who} from {real} to {after}"
+    plain = check.figures[0]
+    before, step = plain.best_alone.value, plain.change.value
+    start, end = value_text(before, step), value_text(plain.with_rows.value, step)
+    name = figure_name(plain.name)
+    change = f"changes the {name} of {who} from {start} to {end}"
+    if check.learner != check.best_alone:
+        other = say.learner_words(check.best_alone, task_name(result))
+        change = (
+            f"brings {who} to {name} {end}, where the best without new rows, {other}, "
+            f"has {start}"
+        )
+    rows = say.count_of(check.n_rows, "row")
+    which = "The set" if which == "It" else which
+    return f"{which}, {rows}, {change}. The score goes from {real} to {after}"
 
 
 def _barren(result: AugmentResult) -> Story:
@@ -168,7 +317,11 @@ def _barren(result: AugmentResult) -> Story:
             f"gates for a check; the gate \u201c{short_name(gate)}\u201d refused most, "
             f"{say.count(counts.refused[gate])}."
         )
-    return "Do not augment: your table is returned as it was", (said,), "plain"
+    return (
+        "Do not augment: your table is returned as it was",
+        (*_advice(result), said),
+        "plain",
+    )
 
 
 def _unchecked(result: AugmentResult) -> Story:
@@ -211,6 +364,7 @@ _STORIES: dict[Case, Callable[[AugmentResult], Story]] = {
     Case.SHOWN: _shown,
     Case.PAPER: _paper,
     Case.UNPROVEN: _unproven,
+    Case.TOO_SMALL: _too_small,
     Case.REFUSED: _refused,
     Case.BARREN: _barren,
     Case.UNCHECKED: _unchecked,
@@ -254,53 +408,81 @@ def cards_of(result: AugmentResult) -> tuple[Card, ...]:
     check = deciding(result)
     if check is not None and np.isfinite(check.score_after):
         cards += _measured(result, check)
-    if result.certificates:
-        cards.append(_checks(result))
     return tuple(cards)
 
 
 def _rows_card(result: AugmentResult) -> Card:
-    beside = f"beside {say.count_of(len(result.real), 'real row')}"
-    if not len(result.delivered):
-        return Card("Rows added", "0", f"the table keeps its {len(result.real)} rows")
-    return Card("Rows added", say.count(len(result.delivered)), beside)
+    n_new, n_real = len(result.delivered), len(result.real)
+    note = f"beside {say.count_of(n_real, 'real row')}"
+    if not n_new:
+        note = f"the table keeps its {say.count_of(n_real, 'row')}"
+    checks = result.certificates
+    if checks:
+        passed = sum(check.committed for check in checks)
+        noun = "set" if len(checks) == 1 else "sets"
+        note += f"; {passed} of {len(checks)} {noun} passed"
+    return Card("Rows added", say.count(n_new), note)
 
 
 def _measured(result: AugmentResult, check: Certificate) -> list[Card]:
     if check.over_real is None:
         return [_loss(check.over_incumbent)]
-    bound = check.over_real
-    real, after = (
-        say.score(score, bound.gain) for score in (check.score_real, check.score_after)
-    )
-    metric = metric_name(result)
-    named = "Score" if metric == OWN else f"Score ({metric})"
-    kind = "with the rows added" if check.committed else "best set, not added"
+    least = _least(result, check)
+    if not check.figures:
+        real, after = _scores(check)
+        kind = "with the rows added" if check.committed else "best set, not added"
+        change = f"{real} \u2192 {after}"
+        return [Card(f"{_score_name(result)} on unseen real rows", change, kind), least]
+    return [*_plain_cards(result, check), least]
+
+
+def _plain_cards(result: AugmentResult, check: Certificate) -> list[Card]:
+    """Return the plain figure without new rows and with them, and its change."""
+    plain, task = check.figures[0], task_name(result)
+    name = say.capital(figure_name(plain.name))
+    who = learner_name(check.learner, task)
+    note = f"{who} without and with new rows"
+    if check.learner != check.best_alone:
+        best = learner_name(check.best_alone, task)
+        note = f"without: {best}; with: {who}"
+    if not check.committed:
+        note += "; not added"
+    better = "more" if plain.larger_is_better else "less"
     return [
-        Card(f"{named} on unseen real rows", f"{real} \u2192 {after}", kind),
-        _least(bound),
+        Card(
+            f"{name} on unseen real rows",
+            from_to(plain.best_alone, plain.with_rows),
+            note,
+        ),
+        Card(
+            f"Change in {figure_name(plain.name)}",
+            change_text(plain),
+            f"{better} is better; {say.percent(INTERVAL)} interval",
+        ),
     ]
 
 
-def _least(bound: Bound) -> Card:
-    sure = f"with {say.percent(bound.confidence)} confidence"
-    estimate = f"{sure}; estimate {say.gain(bound.gain)}"
-    value = say.at_least(bound.lower)
+def _least(result: AugmentResult, check: Certificate) -> Card:
+    bound = bound_of(check)
+    named, value = "Gain", say.at_least(bound.lower)
     if np.isfinite(bound.lower) and bound.lower > 0:
-        value = f"+{value}"
-    return Card("Gain, at least", value, estimate)
+        named = "Promised gain" if check.committed else "Shown gain"
+        value = f"+{value}" if bound.lower >= 1e-4 else "> 0"
+    return Card(
+        f"{named} of the {_score_name(result).lower()}, at least",
+        value,
+        f"with {_sure(result, bound)}; estimate {say.gain(bound.gain)}",
+    )
+
+
+def _score_name(result: AugmentResult) -> str:
+    metric = metric_name(result)
+    return "Score" if metric == OWN else f"Score ({metric})"
 
 
 def _loss(bound: Bound) -> Card:
     note = f"error bar {say.size(bound.margin)}, not on unseen rows"
     return Card("Loss, estimated change", say.gain(-bound.gain), note)
-
-
-def _checks(result: AugmentResult) -> Card:
-    passed = sum(c.committed for c in result.certificates)
-    noun = "set of rows" if len(result.certificates) == 1 else "sets of rows"
-    value = f"{passed} of {len(result.certificates)}"
-    return Card("Checks passed", value, f"{noun} tried")
 
 
 # ---- What the verdict means and does not mean, and what a score is.
@@ -359,7 +541,21 @@ _NO_GAIN = (
     Point(
         _MEANS_NOT,
         "It does not say that your table is bad, or that no rows could ever help. More "
-        "real rows, another referee or another budget may change the answer.",
+        "real rows, another learner or another budget may change the answer.",
+    ),
+)
+
+_SMALL_GAIN = (
+    Point(
+        _MEANS,
+        "New rows were made and put to the test, and shown to help by so little that "
+        "they are not worth what they cost: rows that nobody observed, in every later "
+        "use of the table. A smaller min_gain would let them in.",
+    ),
+    Point(
+        _MEANS_NOT,
+        "It does not say that new rows are useless to every learner, or that more real "
+        "rows would not help.",
     ),
 )
 
@@ -374,7 +570,7 @@ def meaning_of(result: AugmentResult) -> tuple[Point, ...]:
         return _PAPER
     if case in (Case.SHOWN, Case.REMOVED):
         return (Point(_MEANS, _how(result)), Point(_MEANS_NOT, _CLAIMS_NOT))
-    return _NO_GAIN
+    return _SMALL_GAIN if case is Case.TOO_SMALL else _NO_GAIN
 
 
 def score_meaning(result: AugmentResult) -> str:
@@ -385,35 +581,50 @@ def score_meaning(result: AugmentResult) -> str:
     if metric in _KNOWN:
         return f"The score is {metric}: {_KNOWN[metric]}; larger is better."
     return (
-        f"The score is {metric}, taken fold by fold as scikit-learn does; larger is "
-        "better."
+        f"The score is {metric}, as scikit-learn computes it for all real rows "
+        "together. Each row has its share in it, found by leaving the row out; larger "
+        "is better."
     )
 
 
 def _own_score(result: AugmentResult) -> str:
-    target = result.real.schema.target
-    mean = " Of a panel, each learner is scored and the mean is taken."
-    more = mean if is_panel(result) else ""
-    if target is not None and target.task == "regression":
+    if any(c.protocol == "crossfit" and not c.learner for c in result.certificates):
         return (
-            "The score of a row is 1 / (1 + e\u00b2), where e is the error in standard "
-            "deviations of the target: 1 if the prediction is exact, 0.5 if it is one "
-            f"standard deviation off. Larger is better.{more}"
+            "The score is that of an earlier version of tabtap, which made this "
+            "result: 1 is perfect, and larger is better."
+        )
+    mean = " Each learner is scored and the mean is taken."
+    more = mean if is_mean(result) else ""
+    if task_name(result) == "regression":
+        return (
+            "The score that decides is 1 less the squared error in variances of the "
+            "target: 1 if the prediction is exact, 0 if it is one standard deviation "
+            "off, less if it is further off. Its mean is R\u00b2, so it rises only if "
+            f"RMSE falls. Larger is better.{more}"
         )
     return (
-        "The score of a row is the mean of two figures: 1 or 0 for a right or wrong "
-        "label, and the probability that was given to the right one. 1 is perfect; "
-        f"larger is better.{more}"
+        "The score that decides is 1 less half the Brier score. Each label was given a "
+        "probability; how far these are from the truth (1 for the right label, 0 for "
+        "the others) is squared, added up and halved. 1 is sure and right, 0 is sure "
+        f"and wrong, and nobody gains by overstating. Larger is better.{more}"
     )
 
 
 def _how(result: AugmentResult) -> str:
     folds = setting(result, "augment", "utility", "n_folds")
     cut = "in parts" if folds is None else f"in {say.count(int(folds))} parts"
+    times = setting(result, "augment", "utility", "n_partitions") or 1
+    anew = "" if times < 2 else f", up to {say.count(int(times))} times anew"
+    best = ""
+    if result.about.referee == BEST:
+        best = (
+            " The best learner with the new rows, chosen for each part by the others, "
+            "is held against the best without them."
+        )
     return (
-        f"The real rows were cut {cut}. Each part was predicted by learners trained on "
-        "the other parts, once with the new rows and once without. Neither the "
-        "learners nor the generator of those new rows had seen the part they were "
+        f"The real rows were cut {cut}{anew}. Each part was predicted by learners "
+        "trained on the other parts, once with the new rows and once without. Neither "
+        "the learners nor the generator of those new rows had seen the part they were "
         "asked about, so the difference is a fair estimate of what the rows are worth "
-        "on more rows of the same kind."
+        f"on more rows of the same kind.{best}"
     )

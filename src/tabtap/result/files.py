@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tabtap.archive import Archive, add_prefix, pack_archive, put_in_place
-from tabtap.domain import Certificate
+from tabtap.domain import Alternative, Certificate
 from tabtap.domain.written import (
     candidates_to_arrays,
     certificate_to_json,
@@ -296,6 +296,13 @@ class RunAbout:
 
     licences: Mapping[str, str] = field(default_factory=dict)
     """Licence of each set of weights that was used."""
+
+    advice: tuple[Alternative, ...] = ()
+    """What else can be done with these rows, the cheapest that is enough first."""
+
+    likely_groups: str = ""
+    """A column that looks like groups, where none were named: whom the rows are of was
+    not known, so the answer is not about new ones of them."""
 
     notes: tuple[str, ...] = ()
     """Sentences about what went otherwise than asked, such as a lesser evaluator."""

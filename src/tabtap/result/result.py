@@ -16,7 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tabtap.domain import Candidates, Certificate, Lineages, StepRecord
+from tabtap.domain import (
+    Alternative,
+    Candidates,
+    Certificate,
+    Lineages,
+    StepRecord,
+)
 from tabtap.domain.judgement import table_sha256
 from tabtap.loop import Outcome, Stop
 from tabtap.result.files import RunAbout, certificates_for_people, save_result
@@ -29,7 +35,7 @@ from tabtap.result.frames import (
     trace_frame,
     waterfall,
 )
-from tabtap.result.why import why_sentence
+from tabtap.result.why import Case, case_of, why_sentence
 from tabtap.table.frame import write_frame, write_target
 from tabtap.table.schema import BoolArray, IntArray
 from tabtap.table.table import Table, concat
@@ -142,9 +148,16 @@ class AugmentResult:
         return f"AugmentResult({self.verdict}, {synthetic} beside {real})"
 
     @property
-    def verdict(self) -> Literal["augment", "no_gain"]:
-        """Whether there are rows to add."""
-        return "augment" if len(self.delivered) else "no_gain"
+    def verdict(self) -> Literal["augment", "gain_too_small", "no_gain"]:
+        """Whether there are rows to add; a gain may be too small to matter."""
+        if len(self.delivered):
+            return "augment"
+        return "gain_too_small" if case_of(self) is Case.TOO_SMALL else "no_gain"
+
+    @property
+    def advice(self) -> tuple[Alternative, ...]:
+        """What else can be done with these rows, the cheapest that is enough first."""
+        return self.about.advice
 
     @property
     def why(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from tabtap.domain import Bound, Certificate
 from tabtap.domain.judgement import (
     confidence_at,
-    one_sided,
+    cross_fitted,
     table_sha256,
     two_sided_fold_margin,
 )
@@ -89,6 +89,10 @@ def verify(result: AugmentResult) -> list[Finding]:
         findings.append(Finding("unknown", None, text))
     for place, certificate in enumerate(result.certificates):
         before = result.certificates[:place]
+        if certificate.protocol == "crossfit" and not certificate.n_folds:
+            text = "it was judged by the rule of an older tabtap, which is not known"
+            findings.append(Finding("unknown", certificate.window, text))
+            continue
         texts = [*_order(certificate, before), *_usable(certificate)]
         if not texts:
             texts += [*_measured(certificate), *_standing(certificate, before)]
@@ -149,8 +153,12 @@ def _usable(certificate: Certificate) -> Iterator[str]:
         return
     if len({certificate.evidence[name].shape for name in wanted}) > 1:
         yield "there are not as many scores with the pool as without"
-    if certificate.over_real is None and certificate.protocol != "paper":
+    if certificate.protocol == "paper":
+        return
+    if certificate.over_real is None:
         yield "the gain over real rows is not stated"
+    if certificate.n_folds < 2:
+        yield f"{certificate.n_folds} fold is stated, there must be two or more"
 
 
 def _measured(certificate: Certificate) -> Iterator[str]:
@@ -214,7 +222,7 @@ def _decided(
         if not _same(bound.confidence, wanted):
             yield f"confidence is {bound.confidence:.6g}, it should be {wanted:.6g}"
     # Attempts that showed no gain use up confidence, so this may not be left unsaid.
-    if _shows(certificate, commit["min_gain"]) != certificate.shown:
+    if _shows(certificate) != certificate.shown:
         yield f"shown={certificate.shown} is not what the bound says"
     if _rule(certificate, before, commit["min_gain"]) != certificate.committed:
         done = "committed" if certificate.committed else "refused"
@@ -231,10 +239,10 @@ def _wanted_confidence(
     yield certificate.over_real, confidence_at(certificate.look, commit["confidence"])
 
 
-def _shows(certificate: Certificate, min_gain: float) -> bool:
+def _shows(certificate: Certificate) -> bool:
     if certificate.over_real is None:
         return certificate.committed
-    return bool(certificate.over_real.lower > min_gain)
+    return bool(certificate.over_real.lower > 0.0)
 
 
 def _rule(
@@ -247,14 +255,18 @@ def _rule(
     if over_real is None:
         return bool(bound.gain > min_gain + bound.margin)
     first = not any(earlier.committed for earlier in before)
-    return bool(over_real.lower > min_gain and (first or bound.lower > 0.0))
+    adds = first or bound.lower > 0.0
+    plain = certificate.figures[0].gain if certificate.figures else 0.0
+    large = over_real.gain >= min_gain
+    return bool(over_real.lower > 0.0 and large and plain >= 0.0 and adds)
 
 
 def _bound(certificate: Certificate, base: str, confidence: float) -> Bound:
     evidence = certificate.evidence
     clusters = evidence.get("clusters")
     whole = None if clusters is None else clusters.astype(np.int64)
-    return one_sided(np.asarray(evidence["after"] - evidence[base]), confidence, whole)
+    gain = np.asarray(evidence["after"] - evidence[base])
+    return cross_fitted(gain, confidence, certificate.n_folds, whole)
 
 
 def _same_bound(left: Bound, right: Bound) -> bool:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tabtap.domain import Bound, Certificate
+from tabtap.domain import Alternative, Bound, Certificate, Figure
 from tabtap.result.frames import Waterfall
 from tabtap.table.schema import Task
-from tabtap.wording import counted, plain_percent
+from tabtap.wording import counted, learner_words, listed, plain_percent
 
 if TYPE_CHECKING:
     from tabtap.result.result import AugmentResult
@@ -25,6 +25,7 @@ class Case(Enum):
     SHOWN = "rows were added, and shown to help"
     PAPER = "rows were added by the paper's rule"
     UNPROVEN = "there are rows, and no record of a check"
+    TOO_SMALL = "a gain was shown, too small to matter"
     REFUSED = "pools were checked, and none was shown to help"
     BARREN = "no candidate was left to be checked"
     UNCHECKED = "the run ended before its first check"
@@ -46,14 +47,34 @@ def case_of(result: AugmentResult) -> Case:
         return Case.UNASKED
     if not result.certificates:
         return Case.UNCHECKED
-    return Case.BARREN if check is None else Case.REFUSED
+    if check is None:
+        return Case.BARREN
+    return Case.TOO_SMALL if is_too_small(check) else Case.REFUSED
+
+
+def is_too_small(check: Certificate) -> bool:
+    """Tell whether a gain was shown that is not worth having."""
+    plain = check.figures[0].gain if check.figures else 0.0
+    return bool(
+        check.protocol == "crossfit"
+        and check.shown
+        and not check.committed
+        and not any_committed_before(check)
+        and plain >= 0.0
+    )
+
+
+def any_committed_before(check: Certificate) -> bool:
+    """Tell whether rows of earlier windows stood beside the pool of a check."""
+    return bool(np.any(check.evidence["before"] != check.evidence["real"]))
 
 
 def deciding(result: AugmentResult) -> Certificate | None:
     """Return the check that the verdict rests on.
 
     The last that was passed, which is about all rows delivered; if none was, the one
-    that came nearest.  None if no pool had a row to deliver.
+    that came nearest, a gain that was shown before others.  None if no pool had a row
+    to deliver.
     """
     for certificate in reversed(result.certificates):
         if certificate.committed:
@@ -96,9 +117,9 @@ def strictest_gate(counts: Waterfall) -> str | None:
     return max(counts.refused, key=lambda name: counts.refused[name])
 
 
-def _promise(certificate: Certificate) -> float:
+def _promise(certificate: Certificate) -> tuple[bool, float]:
     lower = bound_of(certificate).lower
-    return -np.inf if np.isnan(lower) else lower
+    return certificate.shown, -np.inf if np.isnan(lower) else lower
 
 
 # ---- The verdict in one sentence, with its figures, for someone who was not there.
@@ -107,17 +128,29 @@ def _promise(certificate: Certificate) -> float:
 def why_sentence(result: AugmentResult) -> str:
     """Say what was added and on what evidence, or why nothing was."""
     said = _sentence(result)
-    if not result.forgotten:
-        return f"{said}."
-    return f"{said}; {_forgotten_clause(result)}."
+    if result.forgotten:
+        said = f"{said}; {_forgotten_clause(result)}"
+    return f"{said}.{untested_groups(result)}"
+
+
+def untested_groups(result: AugmentResult) -> str:
+    """Say that new groups were not tested, where the table seems to have groups."""
+    column = result.about.likely_groups
+    if not column or not result.certificates:
+        return ""
+    return (
+        f" Rows of one {column!r} stood on both sides of the checks, so nothing is "
+        f"said of a new {column!r}; with groups={column!r} it would be."
+    )
 
 
 def _sentence(result: AugmentResult) -> str:
     check, checks = deciding(result), result.certificates
     if check is not None and check.committed and n_added(result):
         passed = sum(c.committed for c in checks)
+        first = f"{recommendation(result, check)} " if check.learner else ""
         return (
-            f"{_added(result, check)}{_bracketed(_details(result, check))}; "
+            f"{first}{_added(result, check)}{_bracketed(_details(result, check))}; "
             f"{passed} of {counted(len(checks), 'pool')} passed the check, and the run "
             f"ended because {result.stop.value}"
         )
@@ -126,7 +159,121 @@ def _sentence(result: AugmentResult) -> str:
     if not checks:
         stop = result.stop.value
         return f"No rows were added: {stop}, before any pool could be checked"
-    return f"No rows were added: {_reason_for_none(result, check)}"
+    said = f"No rows were added: {_reason_for_none(result, check)}"
+    best = best_alone_sentence(result)
+    return f"{best} {said}" if best else said
+
+
+# ---- The promise in the figures that people read.
+
+
+def task_name(result: AugmentResult) -> str:
+    """Return the task of a result's table, empty if it has no target."""
+    target = result.real.schema.target
+    return "" if target is None else target.task
+
+
+def recommendation(result: AugmentResult, check: Certificate) -> str:
+    """Say which learner to train on the bigger table, and what that does."""
+    who = learner_words(check.learner, task_name(result))
+    said = f"Train {who} on the bigger table"
+    if not check.figures:
+        return f"{said}."
+    plain = check.figures[0]
+    before, after = figure_text(plain.without.value), figure_text(plain.with_rows.value)
+    change = f"{plain.name} {before} -> {after}"
+    if check.learner == check.best_alone:
+        return f"{said}: {change} ({_change(plain)})."
+    other = learner_words(check.best_alone, task_name(result))
+    return (
+        f"{said}: {change}; without new rows the best is {other} with "
+        f"{figure_text(plain.best_alone.value)} (difference {_change(plain)})."
+    )
+
+
+def _change(figure: Figure) -> str:
+    change = figure.change
+    return f"{signed_figure(change.value)} ± {figure_text(change.margin)}"
+
+
+def best_alone_sentence(result: AugmentResult) -> str:
+    """Say what to train where no rows were added: the first thing that is enough."""
+    first = next((a for a in result.advice if a.is_enough and a.value), None)
+    return "" if first is None else advice_line(first)
+
+
+def advice_line(option: Alternative) -> str:
+    """Return a piece of advice with its figure, as a sentence or two."""
+    if option.value is None:
+        return f"{option.words} {option.note}".strip()
+    figure = (
+        f"{option.figure} {figure_text(option.value.value)} ± "
+        f"{figure_text(option.value.margin)}"
+    )
+    if not option.is_enough:
+        figure += ", shown to be less"
+    note = f" {option.note}" if option.note else ""
+    return f"{option.words.removesuffix('.')} ({figure}).{note}"
+
+
+def effect_words(check: Certificate) -> str:
+    """Say whom the new rows help, whom they harm, and of whom nothing is shown."""
+    helped = [name for name, bound in check.effects.items() if bound.lower > 0]
+    harmed = [
+        name for name, bound in check.effects.items() if bound.gain + bound.margin < 0
+    ]
+    rest = [name for name in check.effects if name not in (*helped, *harmed)]
+    parts = [
+        f"{verb} {', '.join(names)}"
+        for verb, names in (("help", helped), ("harm", harmed))
+        if names
+    ]
+    if rest:
+        parts.append(f"show no effect on {', '.join(rest)}")
+    return f"the rows {listed(parts)}" if len(check.effects) > 1 else ""
+
+
+def copies_words(check: Certificate) -> str:
+    """Say that copies of real rows do as well, where they do."""
+    copies, over = check.copies, check.over_copies
+    if copies is None or over is None or copies.gain <= 0.0 or over.lower > 0.0:
+        return ""
+    which = "do as well" if over.gain <= 0.0 else "are not shown to do worse"
+    return (
+        f"as many copies of your real rows {which} (gain {_figure(copies.gain)} ± "
+        f"{_figure(copies.margin)})"
+    )
+
+
+def setting_words(result: AugmentResult) -> str:
+    """Say that a setting of the learner does the same, where it does."""
+    for option in result.advice:
+        setting = option.name.removesuffix(" alone").partition(" ")[2]
+        found = option.name == "small_leaves alone" or "=" in setting
+        if found and option.is_enough and option.value is not None:
+            words = "min_samples_leaf=5" if "=" not in setting else setting
+            return (
+                f"{words} does the same without new rows ({option.figure} "
+                f"{figure_text(option.value.value)})"
+            )
+    return ""
+
+
+def figure_text(value: float) -> str:
+    """Return a figure with three digits.
+
+    Examples
+    --------
+    >>> figure_text(0.90666), figure_text(12345.6)
+    ('0.907', '12300')
+    """
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:.0f}" if 1000 <= abs(rounded) < 1e6 else f"{rounded:.3g}"
+
+
+def signed_figure(value: float) -> str:
+    """Return a change with its sign."""
+    return f"{value:+.2g}"
 
 
 def _forgotten_clause(result: AugmentResult) -> str:
@@ -154,10 +301,10 @@ def _added(result: AugmentResult, last: Certificate) -> str:
 
 def _crossfit_evidence(certificate: Certificate, bound: Bound) -> str:
     return (
-        f"the score of {certificate.scorer} on real rows that it had not "
-        f"seen goes from {_figure(certificate.score_real)} to "
-        f"{_figure(certificate.score_after)}, a gain of at least "
-        f"{_figure(bound.lower)} with {plain_percent(bound.confidence)} confidence"
+        "the score on real rows that neither learner nor generator had seen goes from "
+        f"{_figure(certificate.score_real)} to {_figure(certificate.score_after)}, a "
+        f"gain of at least {_figure(bound.lower)} with "
+        f"{plain_percent(bound.confidence)} confidence"
     )
 
 
@@ -172,22 +319,13 @@ def _paper_evidence(certificate: Certificate) -> str:
 
 
 def _details(result: AugmentResult, check: Certificate) -> str:
-    """Say which learners a mean hides, and what a score is."""
-    parts = [_by_learner(result, check)]
+    """Say whom the rows help or harm, what does as well, and what a score is."""
+    parts = [effect_words(check), copies_words(check)]
+    if check.committed and len(check.learners) == 1:
+        parts.append(setting_words(result))
     if words := _score_words(result):
         parts.append(f"score: {words}")
     return "; ".join(part for part in parts if part)
-
-
-def _by_learner(result: AugmentResult, check: Certificate) -> str:
-    scores = learner_scores(result, check)
-    gains = {name: after - alone for name, (alone, after) in scores.items()}
-    if not gains or check.over_real is None:
-        return ""
-    largest = max(map(abs, gains.values()))
-    said = _thousandths if 0.0005 <= largest < 100 else _signed
-    listed = ", ".join(f"{name} {said(gain)}" for name, gain in gains.items())
-    return f"by learner: {listed}"
 
 
 def _bracketed(details: str) -> str:
@@ -204,11 +342,14 @@ def _reason_for_none(result: AugmentResult, best: Certificate | None) -> str:
     shortfall = f"the best one {_shortfall(result, best)}"
     if metric_name(result) in _AT_MOST_ONE and best.score_real >= _NO_ROOM:
         shortfall = (
-            f"there is no room for a gain, as the score of {best.scorer} with the "
-            f"{n_given(result)} real rows alone is {_figure(best.score_real)} already"
+            f"there is no room for a gain, as the score with the {n_given(result)} "
+            f"real rows alone is {_figure(best.score_real)} already"
         )
+    found = "none of {} was shown to help"
+    if is_too_small(best):
+        found = "of {} the best was shown to help, by too little to matter"
     return (
-        f"none of {pools} was shown to help; {shortfall}, and the run ended because "
+        f"{found.format(pools)}; {shortfall}, and the run ended because "
         f"{result.stop.value}"
     )
 
@@ -235,17 +376,22 @@ def _shortfall(result: AugmentResult, certificate: Certificate) -> str:
             f"{_figure(bound.gain)}, within its error bar of {_figure(bound.margin)} "
             f"at {sure} confidence"
         )
+    who = learner_words(certificate.learner, task_name(result))
     said = (
-        f"changes the score of {certificate.scorer} by {_figure(bound.gain)} over the "
-        f"{n_given(result)} real rows alone"
+        f"({counted(certificate.n_rows, 'row')}, {who}) changes the score by "
+        f"{_figure(bound.gain)} ± {_figure(bound.margin)} over the best without them"
     )
-    least, details = _figure(bound.lower), _details(result, certificate)
-    if bound.lower > 0:
-        asked = f"with {sure} confidence by {least}: less than was asked for"
-        return f"{said}, {asked}{_bracketed(details)}"
-    chance = f"at {sure} confidence nothing better than {least} can be promised"
-    within = f"{chance}; {details}" if details else chance
-    return f"{said}, which may be chance ({within})"
+    details = _bracketed(_details(result, certificate))
+    if bound.lower <= 0:
+        why = "which may be chance" if bound.gain > 0 else "which is no gain"
+        return f"{said} at {sure} confidence, {why}{details}"
+    plain = certificate.figures[0] if certificate.figures else None
+    if plain is not None and plain.gain < 0:
+        return (
+            f"{said} at {sure} confidence, but the {plain.name} is estimated to get "
+            f"worse, by {_figure(-plain.gain)}{details}"
+        )
+    return f"{said} at {sure} confidence, a gain too small to matter{details}"
 
 
 def _figure(number: float) -> str:
@@ -267,8 +413,8 @@ OWN = "score"
 """The score of predictions, which is asked for unless the user names another."""
 
 _WORDS: dict[Task, str] = {
-    "classification": "half being right, half the probability given to the truth",
-    "regression": "1 / (1 + squared error), errors in standard deviations",
+    "classification": "1 less half the Brier score",
+    "regression": "1 less the squared error in variances of the target, an R2",
 }
 _AT_MOST_ONE = frozenset(
     {

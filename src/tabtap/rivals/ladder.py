@@ -7,7 +7,7 @@ TabDiff, the label as one more column and rows drawn at large, is from Shi et al
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -217,6 +217,10 @@ class TAP:
     """Settings of the run: ``default``, ``fast``, ``paper``, or a preset of one's own.
     """
 
+    learner: Any = "panel"
+    """Whom rows must help, as ``TabularAugmenter`` takes it.  The mean of the panel is
+    what the paper's study asks for, which averages its predictors."""
+
     name: ClassVar[str] = "TAP"
 
     def __post_init__(self) -> None:
@@ -243,11 +247,12 @@ class TAP:
         """Return rows that were judged with every group on one side."""
         seed = int(rng.integers(2**31))
         preset = preset_named(self.preset)
-        request = request_for(number_rows(train), preset, seed, groups)
+        real = number_rows(train)
+        request = request_for(real, preset, seed, groups, learner=self.learner)
         if n == 0:
             return train.empty()
         lineages = lineages_of(request)
-        check_metric(request.metric, request.real, lineages)
+        check_metric(request.metric, request.real)
         with watch.running("backbones"):
             stack = fit_stack(request, lineages)
         context = make_context(request, lineages, stack, watch)
@@ -266,13 +271,19 @@ is fitted ten times at every step: minutes for each table."""
 
 
 def request_for(
-    real: Table, preset: Preset, seed: int, groups: IntArray | None = None
+    real: Table,
+    preset: Preset,
+    seed: int,
+    groups: IntArray | None = None,
+    *,
+    learner: Any = "panel",  # noqa: ANN401  a name, a learner or an evaluator
 ) -> Request:
     """Return a run on some rows, as ``TabularAugmenter`` would ask for it.
 
     Rows must be numbered from 0 in their order; see ``number_rows``.  All chance comes
     from ``seed``; the folds are the same for every preset.  ``groups`` says whom each
-    row belongs to; by default, exact copies belong together.
+    row belongs to; by default, exact copies belong together.  ``learner`` is whom rows
+    must help, by default the mean of the panel.
     """
     task = task_of(real)
     name = preset.evaluators[task]
@@ -285,7 +296,7 @@ def request_for(
         seed=seed,
         evaluator=choose_judge(name, task, license_policy="open", n_jobs=1),
         referee=choose_referee(
-            "auto", task, license_policy="open", n_jobs=1, n_folds=n_folds
+            learner, task, license_policy="open", n_jobs=1, n_folds=n_folds
         ),
         metric=choose_metric(None),
         groups=copies_of(real, n_folds) if groups is None else groups,

@@ -1,0 +1,252 @@
+"""What else one can do with the same rows: other learners, settings, a stack, TabPFN.
+
+All are scored on the folds of the run, by its yardstick, so that they can be compared
+with what new rows do.  Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tabtap.domain import (
+    Alternative,
+    Lineages,
+    RefereeScores,
+)
+from tabtap.domain.judgement import PANEL_MEAN, cross_fitted
+from tabtap.errors import EvaluatorError, EvaluatorLimitWarning, UserInputError
+from tabtap.evaluate.evaluators import (
+    PANEL,
+    SMALL_LEAF_SIZE,
+    EstimatorEvaluator,
+    PanelEvaluator,
+)
+from tabtap.evaluate.figures import figure_kinds, plain_figure, prediction_of
+from tabtap.evaluate.judging import FoldReferee
+from tabtap.stages import Evaluator
+from tabtap.table.schema import FloatArray
+from tabtap.table.table import Table
+from tabtap.wording import learner_words
+
+ENOUGH = 0.9
+"""Confidence at which something better must be shown to be better."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """Something that was scored on the real rows."""
+
+    name: str
+    words: str
+    scores: FloatArray
+    """Shape (n_real,), by the yardstick."""
+
+    answers: FloatArray
+    """As in ``RefereeScores.answers``."""
+
+    note: str = ""
+
+
+def alternatives(
+    referee: FoldReferee,
+    real_scores: RefereeScores | None,
+    with_rows: Tried | None = None,
+) -> tuple[Alternative, ...]:
+    """Score what else can be done, and put the cheapest that is enough first.
+
+    Parameters
+    ----------
+    referee : FoldReferee
+        That of the run.
+    real_scores : RefereeScores or None
+        What it said of real rows alone, so that nobody is asked twice.
+    with_rows : Tried, optional
+        The promised learner with the new rows that were let in.
+    """
+    panel = _panel_scores(referee, real_scores)
+    tried = list(_alone(referee, real_scores, panel))
+    if with_rows is not None:
+        tried.append(with_rows)
+    tried += [_stack(referee, panel), *_in_context(referee)]
+    missing = [] if _has_weights(referee) else list(_how_to_fetch(referee.real))
+    return (*_ordered(referee, tried), *missing)
+
+
+def _panel_scores(
+    referee: FoldReferee, real_scores: RefereeScores | None
+) -> RefereeScores:
+    if real_scores is not None and set(PANEL) <= set(real_scores.by_learner):
+        return real_scores
+    share = 1.0 - 1.0 / referee.lineages.n_folds_each
+    panel = PanelEvaluator(getattr(referee.evaluator, "n_jobs", 1), share)
+    return _scored(referee, panel)
+
+
+def _scored(referee: FoldReferee, evaluator: Evaluator) -> RefereeScores:
+    return replace(referee, evaluator=evaluator).scores(referee.real.empty())
+
+
+def _alone(
+    referee: FoldReferee, real_scores: RefereeScores | None, panel: RefereeScores
+) -> Iterator[Tried]:
+    """Yield the best learner without new rows, and the one that was named."""
+    means = panel.learner_means()
+    best = max(means, key=lambda name: means[name])
+    yield _tried_alone(referee, panel, best)
+    named = referee.evaluator.name
+    if real_scores is None or named in ("best", PANEL_MEAN):
+        return
+    if named != best:
+        yield _tried_alone(referee, real_scores, named)
+    finer = _few_rows_variant(referee.evaluator)
+    if finer is not None:
+        words, evaluator = finer
+        scores = _scored(referee, evaluator)
+        yield replace(_tried_alone(referee, scores, evaluator.name), words=words)
+    elif named == "boosting" and best != "small_leaves":
+        yield _tried_alone(referee, panel, "small_leaves")
+
+
+def _tried_alone(referee: FoldReferee, scores: RefereeScores, name: str) -> Tried:
+    words = f"Train {learner_words(name, _task(referee.real))} on your rows alone."
+    return Tried(f"{name} alone", words, scores.by_learner[name], scores.answers[name])
+
+
+_LEAF_SETTINGS = ("min_child_samples", "min_samples_leaf")
+
+
+def _few_rows_variant(evaluator: Evaluator) -> tuple[str, Evaluator] | None:
+    """Return the user's booster with leaves that suit few rows, if it has others."""
+    learner: Any = getattr(evaluator, "estimator", None)
+    if learner is None or not hasattr(learner, "get_params"):
+        return None
+    known = learner.get_params(deep=False)
+    for setting in _LEAF_SETTINGS:
+        value = known.get(setting)
+        if isinstance(value, int) and value > 2 * SMALL_LEAF_SIZE:
+            finer = clone(learner).set_params(**{setting: SMALL_LEAF_SIZE})
+            name = f"{evaluator.name} {setting}={SMALL_LEAF_SIZE}"
+            words = (
+                f"Train {learner_words(evaluator.name)} with "
+                f"{setting}={SMALL_LEAF_SIZE} on your rows alone."
+            )
+            return words, EstimatorEvaluator(finer, name=name)
+    return None
+
+
+def _stack(referee: FoldReferee, panel: RefereeScores) -> Tried:
+    """Average the panel, each member weighted by its error on the other folds."""
+    real, lineages = referee.real, referee.lineages
+    names = list(panel.answers)
+    errors = np.stack([1.0 - _proper(real, panel.answers[name]) for name in names])
+    answers = np.zeros_like(panel.answers[names[0]])
+    for place, fold in enumerate(lineages.partitions):
+        for number in np.unique(fold):
+            own = fold == number
+            weight = 1.0 / np.maximum(errors[:, ~own].mean(axis=1), 1e-9) ** 2
+            weight /= weight.sum()
+            answers[place, own] = sum(
+                w * panel.answers[name][place, own]
+                for w, name in zip(weight, names, strict=True)
+            )
+    words = (
+        "Average several learners on your rows alone, each weighted by its "
+        "cross-validated error."
+    )
+    return Tried("stack", words, _by_row(referee, answers), answers)
+
+
+def _proper(real: Table, answers: FloatArray) -> FloatArray:
+    parts = [prediction_of(part, real).scores(real) for part in answers]
+    return np.asarray(np.mean(parts, axis=0))
+
+
+def _by_row(referee: FoldReferee, answers: FloatArray) -> FloatArray:
+    real, metric = referee.real, referee.metric
+    parts = [metric.by_row(prediction_of(part, real), real) for part in answers]
+    return np.asarray(np.mean(parts, axis=0))
+
+
+# ---- In-context models whose weights are on this machine.
+
+
+def _in_context(referee: FoldReferee) -> Iterator[Tried]:
+    if not _has_weights(referee) or referee.evaluator.name == "tabpfn-v1":
+        return
+    from tabtap.evaluate.tabpfn_v1 import TabPFNv1
+
+    # Once over the folds: it costs more than the others and varies less.
+    once = Lineages(referee.lineages.partitions[0], referee.lineages.crossfit)
+    with warnings.catch_warnings():
+        # A table that it reads only a part of is none to recommend it for.
+        warnings.simplefilter("error", EvaluatorLimitWarning)
+        try:
+            scores = _scored(replace(referee, lineages=once), TabPFNv1())
+        except (EvaluatorError, UserInputError):
+            return
+    words = "Use TabPFN v1 on your rows alone: nothing is trained."
+    name = "tabpfn-v1"
+    yield Tried(name, words, scores.by_learner[name], scores.answers[name])
+
+
+def _has_weights(referee: FoldReferee) -> bool:
+    from tabtap.evaluate.weights import weights_path
+
+    return _is_labels(referee.real) and weights_path("tabpfn-v1") is not None
+
+
+def _how_to_fetch(real: Table) -> Iterator[Alternative]:
+    if _is_labels(real):
+        yield Alternative(
+            name="tabpfn-v1",
+            words="Use TabPFN v1, which is strong on few rows.",
+            note="Its weights are not on this machine: tabtap weights fetch tabpfn-v1 "
+            "(98 MB, Apache-2.0).",
+        )
+
+
+def _is_labels(real: Table) -> bool:
+    return _task(real) == "classification"
+
+
+def _task(real: Table) -> str:
+    target = real.schema.target
+    return "" if target is None else target.task
+
+
+# ---- Which of them is enough.
+
+
+def _ordered(referee: FoldReferee, tried: Sequence[Tried]) -> list[Alternative]:
+    """Return those that nothing is shown to beat, in the order given, then the rest."""
+    best = max(tried, key=lambda one: float(np.mean(one.scores)))
+    enough = [not _is_beaten(referee, one, best) for one in tried]
+    told = [
+        _told(referee, one, is_enough=ok) for one, ok in zip(tried, enough, strict=True)
+    ]
+    return sorted(told, key=lambda one: not one.is_enough)
+
+
+def _is_beaten(referee: FoldReferee, one: Tried, best: Tried) -> bool:
+    error = referee.error
+    ahead = best.scores - one.scores
+    bound = cross_fitted(ahead, ENOUGH, error.n_folds, error.clusters)
+    return bool(bound.lower > 0.0)
+
+
+def _told(referee: FoldReferee, one: Tried, *, is_enough: bool) -> Alternative:
+    return Alternative(
+        name=one.name,
+        words=one.words,
+        figure=figure_kinds(referee.real)[0].name,
+        value=referee.error.measured(plain_figure(referee.real, [one.answers])),
+        score=referee.error.measured(one.scores),
+        is_enough=is_enough,
+        note=one.note,
+    )
