@@ -162,7 +162,8 @@ def decided_at(record: Record, confidence: float) -> bool:
     """
     level = confidence_at(record["look"], confidence)
     over_real = _bounded(record, _minus_real(record, "after"), level)
-    worth_having = over_real.gain >= record.get("min_gain", 0.0)
+    worth = record.get("worth", over_real.gain)
+    worth_having = worth >= record.get("min_gain", 0.0)
     if not (over_real.lower > 0 and worth_having) or record.get("plain_falls"):
         return False
     if record["first"]:

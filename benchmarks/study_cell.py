@@ -34,7 +34,7 @@ from tabtap.domain import (
     Lineages,
     ScoresToBeat,
 )
-from tabtap.domain.judgement import table_sha256
+from tabtap.domain.judgement import table_sha256, worth_of
 from tabtap.domain.rows import WHOLE
 from tabtap.evaluate.evaluators import PanelEvaluator
 from tabtap.evaluate.metric import metric_of
@@ -314,6 +314,9 @@ def checked(
         "first": not len(trial.committed),
         "n_folds": certificate.n_folds,
         "min_gain": min_gain,
+        "worth": None
+        if over_real is None
+        else worth_of(certificate.scorer, over_real, certificate.figures),
         "plain_falls": _plain_falls(certificate),
         "n_rows": certificate.n_rows,
         "committed": certificate.committed,

@@ -44,7 +44,7 @@ def main() -> None:
     booster = HistGradientBoostingClassifier(max_iter=50, random_state=0)
     measures = make_column_transformer(("passthrough", ["pulse", "marker", "fever"]))
     augmenter = TabularAugmenter(
-        groups="patient", referee=booster, budget=60, preset="fast", random_state=0
+        groups="patient", learner=booster, budget=60, preset="fast", random_state=0
     )
     pipelines = {
         "real rows alone": make_pipeline(measures, booster),

@@ -35,17 +35,17 @@ def error(learner: object, rows: pd.DataFrame, unseen: pd.DataFrame) -> float:
 
 
 def main() -> None:
-    """Run with a booster as referee, and train it with and without the new rows."""
+    """Run about a booster, and train it with and without the new rows."""
     birds = load_penguins().dropna()
     real = birds.sample(40, random_state=2)
     unseen = birds.drop(real.index)
     booster = HistGradientBoostingRegressor(max_iter=50, random_state=0)
 
     result = augment(
-        real, TARGET, referee=booster, budget=100, preset="fast", random_state=0
+        real, TARGET, learner=booster, budget=100, preset="fast", random_state=0
     )
 
-    print(f"{len(real)} birds; the referee is {result.about.referee}.\n")
+    print(f"{len(real)} birds; the learner is {result.about.referee}.\n")
     print(textwrap.fill(f"{result.verdict}: {result.why}", 79))
     bigger, _ = result.augmented()
     print(f"\nError on the {len(unseen)} birds that were left out, in grams:")

@@ -48,13 +48,13 @@ def main() -> None:
         birds,
         "sex",
         evaluator=judge,
-        referee=judge,
+        learner=judge,
         budget=40,
         preset="fast",
         random_state=0,
     )
 
-    print(f"The referee is {result.about.referee_why}")
+    print(f"Who decides: {result.about.referee_why}")
     print(textwrap.fill(f"{result.verdict}: {result.why}", 79))
 
 

@@ -203,13 +203,18 @@ class CommitConfig:
     window_length: int = 32
     """Steps between two commitment checks; the paper's K."""
 
-    min_gain: float = 0.005
-    """Smallest gain that is worth having, as an estimate.  In the paper's protocol its
-    tau: what the gain must exceed beyond its error bar."""
+    min_gain: float = 0.01
+    """Smallest estimated gain that is worth having: 0.01 is one point of accuracy, or
+    1 % of the RMSE; of the score itself where ``scoring`` names one.  In the paper's
+    protocol its tau: what the gain must exceed beyond its error bar."""
 
     confidence: float = 0.8
     """One-sided confidence of the run; single attempts are held to more, at 0.8 to
     85 %, then 96.2, 99.1, ... %.  In the paper's protocol: two-sided, of each check."""
+
+    best_confidence: float = 0.95
+    """The same where no learner is named: what new rows do for the best of several is
+    little, so that at 0.8 most of what passed would have passed by luck."""
 
     increment_confidence: float = 0.5
     """One-sided confidence that a pool adds to those before it; 0.5: more likely than
@@ -225,7 +230,9 @@ class CommitConfig:
         check_whole("window_length", self.window_length, least=1, hint=32)
         check_whole("patience", self.patience, least=1, hint=3)
         check_between("min_gain", self.min_gain, -1e6, 1e6, hint=0.0)
-        check_between("confidence", self.confidence, 0.0, 1.0, hint=0.8, open_ends=True)
+        for name in ("confidence", "best_confidence"):
+            got = getattr(self, name)
+            check_between(name, got, 0.0, 1.0, hint=0.8, open_ends=True)
         increment = self.increment_confidence
         check_between("increment_confidence", increment, 0.5, 0.9999, hint=0.5)
 

@@ -1,13 +1,26 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tabtap.api.choices import (
     choose_judge,
     choose_referee,
+    commit_for,
+    group_remark,
     learner_names,
     one_learner,
+    remark_sentence,
+    table_notes,
 )
+from tabtap.config import AugmentConfig, CommitConfig
 from tabtap.errors import UserInputError
-from tabtap.evaluate.evaluators import PANEL
+from tabtap.evaluate.evaluators import LEAF_SETTINGS, PANEL, with_scaled_leaves
+from tabtap.table import read_frame
 
 JUDGING = {"license_policy": "open", "n_jobs": 1}
 
@@ -48,3 +61,54 @@ def test_learner_and_referee_are_two_names_of_one_setting():
 def test_an_unknown_judge_gets_the_nearest_name(wrong, meant):
     with pytest.raises(UserInputError, match=f"learner='{wrong}'.*Try '{meant}'"):
         choose_referee(wrong, "classification", n_folds=5, **JUDGING)
+
+
+def test_a_run_is_surer_where_no_learner_is_named():
+    ours = CommitConfig()
+
+    assert commit_for(ours, "auto").confidence == ours.best_confidence == 0.95
+    assert commit_for(ours, "forest").confidence == ours.confidence == 0.8
+    assert commit_for(ours, "auto", confidence=0.7, min_gain=0.2) == replace(
+        ours, confidence=0.7, min_gain=0.2
+    )
+    paper = AugmentConfig.paper().commit
+    assert commit_for(paper, "auto") == paper
+
+
+@pytest.mark.parametrize("learner", ["lightgbm", "own", "pipeline"])
+def test_a_booster_is_not_starved_by_the_folds(learner):
+    if learner == "lightgbm":
+        pytest.importorskip("lightgbm")
+    booster = HistGradientBoostingClassifier(min_samples_leaf=20)
+    choice = {"own": booster, "pipeline": make_pipeline(StandardScaler(), booster)}
+    referee = choose_referee(
+        choice.get(learner, learner), "classification", n_folds=5, **JUDGING
+    ).evaluator
+
+    asked = with_scaled_leaves(referee.estimator, referee.share)
+
+    settings = asked.get_params(deep=True)
+    leaves = [v for k, v in settings.items() if k.split("__")[-1] in LEAF_SETTINGS]
+    assert leaves == [16]
+    assert booster.min_samples_leaf == 20  # the user's own object stays as it is
+
+
+def test_what_inspect_saw_is_noted():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "code": ["a", "b"] * 30,
+            "patient": np.repeat([f"p{k:02d}" for k in range(15)], 4),
+            "age": rng.integers(20, 80, 60),
+            "sick": ["no", "yes"] * 30,
+        }
+    )
+    real = read_frame(frame, "sick")
+
+    notes = table_notes(real, ())
+    remark = group_remark(real, (), None)
+
+    assert any("'code'" in note and "target" in note for note in notes)
+    assert remark.column == "patient"
+    assert "groups='patient'" in remark_sentence(remark)
+    assert group_remark(real, (), "patient") is None

@@ -27,7 +27,7 @@ def quick_presets():
             policy=PolicyConfig(updates_per_step=0, exploration=0.9),
             proposal=ProposalConfig(candidates_per_step=4),
             utility=UtilityConfig(n_folds=3, n_partitions=1),
-            commit=CommitConfig(window_length=4),
+            commit=CommitConfig(window_length=4, min_gain=0.0),
         ),
         diffusion=DiffusionConfig(n_steps=25, n_sample_steps=4, width=32),
     )

@@ -94,7 +94,7 @@ def tiny_preset():
             policy=PolicyConfig(exploration=0.9, width=8),
             proposal=ProposalConfig(candidates_per_step=4),
             utility=UtilityConfig(n_folds=3, n_partitions=1),
-            commit=CommitConfig(window_length=4),
+            commit=CommitConfig(window_length=4, min_gain=0.0),
         ),
         diffusion=DiffusionConfig(
             n_steps=25, n_sample_steps=4, width=8, depth=1, device="cpu"

@@ -93,6 +93,7 @@ def make_world(build_table):
                 "patience": 3,
                 "protocol": protocol,
                 "confidence": 0.9,
+                "min_gain": 0.0,
                 **settings,
             }
         )

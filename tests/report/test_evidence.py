@@ -252,7 +252,7 @@ def test_the_rule_names_what_is_worth_having_and_the_plain_figure(good, older):
         for r in (good, older)
     )
 
-    assert "the estimate is at least 0.005, accuracy is not estimated to get" in said
+    assert "accuracy is estimated to gain 1 point or more, and it adds" in said
     assert "accuracy" not in before
 
 

@@ -174,7 +174,7 @@ def test_a_gain_too_small_to_matter_is_told_as_that(too_small):
     assert (
         "The score goes from 0.700 to 0.704: an estimated gain of 0.0040, with 90 % "
         "confidence in this check (80 % for the run as a whole) at least 0.0030, and "
-        "less than the 0.005 that are worth having."
+        "it is worth having only if accuracy is estimated to gain 1 point or more."
     ) in told
     assert "min_gain" in meaning_of(too_small)[0].text
 
@@ -323,3 +323,11 @@ def test_what_a_score_is_depends_on_task_and_scoring(every_case, name, metric, s
 
 def _with(check, bound, **claims):
     return replace(check, over_real=bound, **claims)
+
+
+def test_a_likely_group_column_is_in_the_headline(good):
+    about = replace(good.about, likely_groups="patient")
+
+    told = verdict_of(replace(good, about=about))
+
+    assert told.headline.endswith("; no new patient was tested")

@@ -200,7 +200,7 @@ def test_scores_that_are_not_numbers_are_said(make_result, classes):
 
 
 def test_one_row_is_one_row(make_result, classes):
-    result = make_result(classes, budget=1)
+    result = make_result(classes, budget=1, min_gain=0.0)
 
     assert result.why.startswith(
         "Train one on the bigger table. 1 synthetic row was added to the 12 real ones, "
@@ -277,3 +277,24 @@ def test_a_score_that_cannot_rise_leaves_no_room(
         "with the 12 real rows alone is 1 already, and the run ended"
     )
     assert (said in why) is is_full
+
+
+def test_a_single_pool_is_called_the_only_one(make_result, classes):
+    refused = make_result(classes, gain=-0.01)
+    alone = replace(refused, certificates=refused.certificates[:1])
+
+    assert alone.why.startswith(
+        "No rows were added: the only pool was not shown to help; it ("
+    )
+    assert alone.why.endswith("and the run ended with it.")
+
+
+def test_new_groups_are_said_not_to_be_tested_where_a_column_looks_like_them(result):
+    about = replace(result.about, likely_groups="patient")
+
+    why = replace(result, about=about).why
+
+    assert why.endswith(
+        "Rows of one 'patient' stood on both sides of the checks, so nothing is said "
+        "of a new 'patient'; with groups='patient' it would be."
+    )

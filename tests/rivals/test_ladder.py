@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from tabtap.api import TabularAugmenter
@@ -182,8 +182,8 @@ EAGER = Preset(
 )
 
 
-HUNGRY = HistGradientBoostingClassifier(min_samples_leaf=20, early_stopping=False)
-"""It cannot split the 21 rows of a fold, so that any rows help and some come in."""
+HUNGRY = KNeighborsClassifier(n_neighbors=20)
+"""It asks nearly all of the 21 rows of a fold, so that any rows help it."""
 
 
 @pytest.fixture(scope="module")

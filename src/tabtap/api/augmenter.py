@@ -22,6 +22,7 @@ from tabtap.api.choices import (
     choose_mixture,
     choose_referee,
     choose_rules,
+    commit_for,
     copies_note,
     copies_of,
     group_codes,
@@ -89,11 +90,13 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
     mixture : {"real", "balanced"}, mapping or sequence, default="real"
         Wanted share of each class or target bin; by class label in a mapping.
     confidence : float, optional
-        One-sided, of the run as a whole; the preset's by default.  Single attempts
-        share it and are held to more, which is what ``why`` and certificates quote: at
-        0.8 the first to 85 %, and after each that fails to 96.2, 99.1, ... %.
+        One-sided, of the run as a whole; by default 0.8 for a learner that is named and
+        0.95 for the best of the panel.  Single attempts share it and are held to more,
+        which is what ``why`` and certificates quote: at 0.8 the first to 85 %, and
+        after each that fails to 96.2, 99.1, ... %.
     min_gain : float, optional
-        Smallest gain of the yardstick that is worth having; the preset's by default.
+        Smallest gain that is worth having: by default 0.01, one point of accuracy or
+        1 % of the RMSE; of the yardstick where ``scoring`` names one.
     time_budget : float, optional
         Seconds after which the run ends with what it has.  Learning the table counts
         and is not cut short.
@@ -279,11 +282,10 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
     def _request(self, real: Table, groups: IntArray | None) -> Request:
         preset = preset_named(self.preset)
         config = preset.augment
-        commit = config.commit
-        if self.confidence is not None:
-            commit = replace(commit, confidence=self.confidence)
-        if self.min_gain is not None:
-            commit = replace(commit, min_gain=self.min_gain)
+        learner = one_learner(self.learner, self.referee)
+        commit = commit_for(
+            config.commit, learner, confidence=self.confidence, min_gain=self.min_gain
+        )
         config = replace(config, commit=commit)
         diffusion = replace(preset.diffusion, device=self.device)
         preset = replace(preset, augment=config, diffusion=diffusion)
@@ -292,7 +294,6 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             "license_policy": self.license_policy,
             "n_jobs": n_jobs_of(self.n_jobs),
         }
-        learner = one_learner(self.learner, self.referee)
         judges = {"evaluator": self.evaluator, "referee": learner}
         is_kept = self.checkpoint is not None
         own = own_parts(self.gates, self.inpainter, judges, is_kept=is_kept)

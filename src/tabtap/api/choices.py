@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable, Container, Hashable, Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from tabtap.config import CommitConfig
 from tabtap.errors import (
     ColumnLostWarning,
     EvaluatorFallbackWarning,
@@ -109,15 +111,41 @@ def choose_referee(
     if isinstance(choice, str) and choice in PANEL:
         judge = PanelEvaluator(n_jobs, share, (choice,), is_mean=False)
         return ChosenEvaluator(judge, f"{choice}: the learner that you will train.")
-    return choose_judge(
+    chosen = choose_judge(
         choice, task, license_policy=license_policy, n_jobs=n_jobs, role="learner"
     )
+    if isinstance(chosen.evaluator, EstimatorEvaluator):
+        own = chosen.evaluator
+        scaled = EstimatorEvaluator(
+            own.estimator, name=own.name, n_jobs=n_jobs, share=share
+        )
+        return replace(chosen, evaluator=scaled)
+    return chosen
 
 
 _PANEL_WHY = {
     True: "panel: the mean of these learners, as the paper has it:",
     False: "best: no learner was named, so the best of these is promised:",
 }
+
+
+def commit_for(
+    commit: CommitConfig,
+    learner: Any,  # noqa: ANN401
+    *,
+    confidence: float | None = None,
+    min_gain: float | None = None,
+) -> CommitConfig:
+    """Return when a pool may enter, as the user said or as suits the learner."""
+    is_best = isinstance(learner, str) and learner == "auto"
+    if confidence is None:
+        crossfit = commit.protocol == "crossfit"
+        confidence = commit.confidence
+        if is_best and crossfit:
+            confidence = commit.best_confidence
+    if min_gain is None:
+        min_gain = commit.min_gain
+    return replace(commit, confidence=confidence, min_gain=min_gain)
 
 
 def one_learner(learner: Any, referee: Any) -> Any:  # noqa: ANN401

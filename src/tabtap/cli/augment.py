@@ -179,15 +179,16 @@ class Job(TableOptions):
         judge_option(
             "--confidence SHARE",
             "How sure a gain must be, between 0 and 1, for the run as a whole; 0.8 by "
-            "default. Attempts share it, so each is held to more: 85 %, 96.2 %, ...",
+            "default, 0.95 if no learner is named. Attempts share it, so each is held "
+            "to more: 85 %, 96.2 %, ...",
         ),
     ] = None
     min_gain: Annotated[
         float | None,
         judge_option(
             "--min-gain SIZE",
-            "Smallest gain worth having, of the score: 1 less half the Brier score, or "
-            "R2. 0.005 by default.",
+            "Smallest gain worth having; 0.01 by default: one point of accuracy, or "
+            "1 % of the RMSE.",
         ),
     ] = None
     evaluator: Annotated[
@@ -484,7 +485,10 @@ def show_verdict(
     """Say whether rows were added, on what evidence, and what was written."""
     n_real, n_new = len(result.real), len(result.delivered)
     said, style = _HEADLINES[result.verdict]
-    screen.say(said.format(n_new=n_new, n_real=n_real), style)
+    said = said.format(n_new=n_new, n_real=n_real)
+    if column := result.about.likely_groups:
+        said = f"{said} No new {column!r} was tested."
+    screen.say(said, style)
     screen.say(f"{result.why}\n")
     show_advice(screen, result)
     width = max((len(what) for what in files), default=0)

@@ -18,6 +18,7 @@ Exit codes: 0 augmented, 3 no gain, 2 bad input, 130 interrupted."""
 
 N_BIRDS = 60
 _BUDGET = "300"
+_TARGET, _LEARNER = "species", "boosting"
 
 
 def demo(
@@ -30,21 +31,23 @@ def demo(
     seed: Seed = 0,
     debug: Debug = False,
 ) -> int:
-    """Add rows to sixty penguins, and write table, report and result.
+    """Add rows to sixty penguins for someone who trains boosting, and write all files.
 
-    The sex of a bird is to be told from its measures. It takes about half a minute.
+    The species of a bird is to be told from its measures. The answer is about that
+    learner, and says what else could be done. It takes about a minute.
     """
     birds = _write_birds(out_dir)
     Screen.standard().say(
-        f"{N_BIRDS} penguins of the built-in table: may rows be added to learn to tell "
-        "their sex?\nThe same by hand:\n"
-        f"    tabtap augment {birds} --target sex --preset {preset.value} "
-        f"--budget {budget}\n"
+        f"{N_BIRDS} penguins of the built-in table, and someone who will train "
+        "boosting to tell their species: would new rows help?\nThe same by hand:\n"
+        f"    tabtap augment {birds} --target {_TARGET} --learner {_LEARNER} "
+        f"--preset {preset.value} --budget {budget}\n"
     )
     return run_job(
         Job(
             train=str(birds),
-            target="sex",
+            target=_TARGET,
+            learner=_LEARNER,
             out=str(out_dir / "penguins.augmented.csv"),
             report=out_dir / "penguins.html",
             save=out_dir / "penguins.tap",

@@ -91,6 +91,9 @@ class Standing:
     plain_gain: Measured
     """How much better that is than the best learner without new rows."""
 
+    worth: float
+    """The same in points of accuracy, or as a share of the RMSE."""
+
     score: float
     """The yardstick, which decides; larger is better."""
 
@@ -117,8 +120,7 @@ class Standing:
     @property
     def helps(self) -> bool:
         """Whether a gain is shown, worth having, and plain to see."""
-        is_large = self.gain.value >= CommitConfig().min_gain
-        return self.is_shown and is_large and self.plain_gain.value >= 0.0
+        return self.is_shown and self.worth >= CommitConfig().min_gain
 
     @property
     def harms(self) -> bool:
@@ -227,6 +229,7 @@ def summarise(
             taken[name],
             asked.measured(plain[name]),
             plain_gain,
+            plain_gain.value / (1.0 if sign > 0 else float(plain["Real"].mean())),
             float(by_row[name].mean()),
             gain,
             **_told(by_method[name]),

@@ -144,6 +144,14 @@ class Figure:
         """The change for the better, whichever direction that is."""
         return self.change.value if self.larger_is_better else -self.change.value
 
+    @property
+    def worth(self) -> float:
+        """The gain as people weigh it: of an error, as a share of what it was."""
+        if self.larger_is_better:
+            return self.gain
+        whole = abs(self.best_alone.value)
+        return self.gain / whole if whole > 0 else 0.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
@@ -276,6 +284,17 @@ class Decision:
 
     kept: IntArray
     """Rows of the pool that the certificate is about: all of it, or a part."""
+
+
+def worth_of(scorer: str, over_real: Bound, figures: Sequence[Figure]) -> float:
+    """Return the gain that ``min_gain`` is about.
+
+    Points of accuracy, or a share of the RMSE; of the score itself where the user named
+    a yardstick, which ``scorer`` then says, or where there are no figures.
+    """
+    if not figures or " by " in scorer:
+        return over_real.gain
+    return figures[0].worth
 
 
 # ---- One-sided bounds on a mean difference, and how confidence is shared among looks.

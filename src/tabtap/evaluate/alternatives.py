@@ -22,6 +22,7 @@ from tabtap.domain import (
 from tabtap.domain.judgement import PANEL_MEAN, cross_fitted
 from tabtap.errors import EvaluatorError, EvaluatorLimitWarning, UserInputError
 from tabtap.evaluate.evaluators import (
+    LEAF_SETTINGS,
     PANEL,
     SMALL_LEAF_SIZE,
     EstimatorEvaluator,
@@ -118,16 +119,13 @@ def _tried_alone(referee: FoldReferee, scores: RefereeScores, name: str) -> Trie
     return Tried(f"{name} alone", words, scores.by_learner[name], scores.answers[name])
 
 
-_LEAF_SETTINGS = ("min_child_samples", "min_samples_leaf")
-
-
 def _few_rows_variant(evaluator: Evaluator) -> tuple[str, Evaluator] | None:
     """Return the user's booster with leaves that suit few rows, if it has others."""
     learner: Any = getattr(evaluator, "estimator", None)
     if learner is None or not hasattr(learner, "get_params"):
         return None
     known = learner.get_params(deep=False)
-    for setting in _LEAF_SETTINGS:
+    for setting in LEAF_SETTINGS:
         value = known.get(setting)
         if isinstance(value, int) and value > 2 * SMALL_LEAF_SIZE:
             finer = clone(learner).set_params(**{setting: SMALL_LEAF_SIZE})
@@ -136,7 +134,8 @@ def _few_rows_variant(evaluator: Evaluator) -> tuple[str, Evaluator] | None:
                 f"Train {learner_words(evaluator.name)} with "
                 f"{setting}={SMALL_LEAF_SIZE} on your rows alone."
             )
-            return words, EstimatorEvaluator(finer, name=name)
+            share = getattr(evaluator, "share", 1.0)
+            return words, EstimatorEvaluator(finer, name=name, share=share)
     return None
 
 

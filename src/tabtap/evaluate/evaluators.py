@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -45,6 +46,9 @@ class EstimatorEvaluator:
         What it is reported by.  Default: the name of its class.
     n_jobs : int, default=1
         Contexts fitted at a time, in processes of their own.
+    share : float, default=1.0
+        Share that contexts hold of the rows that will be trained on; the rows that a
+        leaf must have shrink with it, as in ``PanelEvaluator``.
 
     Notes
     -----
@@ -66,6 +70,7 @@ class EstimatorEvaluator:
         *,
         name: str | None = None,
         n_jobs: int = 1,
+        share: float = 1.0,
     ) -> None:
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
             raise bad_setting(
@@ -77,14 +82,37 @@ class EstimatorEvaluator:
         self.estimator = estimator
         self.name = name or type(estimator).__name__
         self.n_jobs = n_jobs
+        self.share = share
 
     def predict(
         self, contexts: Sequence[Table], queries: Sequence[Table]
     ) -> list[Prediction]:
         """Return one prediction per (context, queries) pair, in the order given."""
-        learners = {self.name: self.estimator}
+        learners = {self.name: with_scaled_leaves(self.estimator, self.share)}
         answers = answer_with(learners, contexts, queries, n_jobs=self.n_jobs)
         return [answer[self.name] for answer in answers]
+
+
+LEAF_SETTINGS = ("min_child_samples", "min_data_in_leaf", "min_samples_leaf")
+"""What LightGBM, CatBoost and scikit-learn call the rows that a leaf must have."""
+
+
+def with_scaled_leaves(learner: Estimator, share: float) -> Estimator:
+    """Return a learner whose leaves need as large a share of fewer rows.
+
+    Examples
+    --------
+    >>> with_scaled_leaves(HistGradientBoostingClassifier(), 0.8).min_samples_leaf
+    16
+    """
+    if share == 1.0 or not hasattr(learner, "get_params"):
+        return learner
+    scaled = {
+        name: max(1, round(value * share))
+        for name, value in learner.get_params(deep=True).items()
+        if name.rpartition("__")[2] in LEAF_SETTINGS and isinstance(value, int)
+    }
+    return clone(learner).set_params(**scaled) if scaled else learner
 
 
 # ---- The paper's ensemble evaluator: forest, linear model and network, equal weights.

@@ -31,6 +31,7 @@ from tabtap.domain.judgement import (
     cross_fitted,
     table_sha256,
     two_sided_fold_margin,
+    worth_of,
 )
 from tabtap.stages import Referee, Utility
 from tabtap.table.schema import FloatArray, IntArray
@@ -43,12 +44,12 @@ class CrossfitCommitment:
     """Commit when the best learner with the rows is shown to beat the best without.
 
     The gain of the synthetic table over real rows alone, this pool included, must
-    exceed 0 by its error bar, at ``confidence`` shared among the attempts, and be worth
-    having, ``min_gain``; the plain figure, accuracy or RMSE, may not be estimated to
-    get worse.  Over the incumbent the pool must gain at ``increment_confidence``, which
-    is 0.5 by default: demanding that each increment be significant by itself would stop
-    after the first window; asking nothing of it would let a harmful pool ride on those
-    before it.
+    exceed 0 by its error bar, at ``confidence`` shared among the attempts.  The plain
+    figure, accuracy or RMSE, must be estimated to gain what is worth having,
+    ``min_gain``.  Over the incumbent the pool must gain at ``increment_confidence``,
+    which is 0.5 by default: demanding that each increment be significant by itself
+    would stop after the first window; asking nothing of it would let a harmful pool
+    ride on those before it.
 
     Parts of the first pool are judged beside the whole, because fewer rows may help
     where many do not.  Which part and which learner is best is chosen for each fold by
@@ -164,9 +165,10 @@ class CrossfitCommitment:
         best_alone = _best(real)
         figures = self._figures(real, chosen, best_alone, learner)
         copies, over_copies = self._copies(request, real, chosen, best_alone, learner)
+        worth = worth_of(self.referee.name, over_real, figures)
         verdict = _Verdict(
             shown=bool(over_real.lower > 0.0),
-            large=bool(over_real.gain >= self.config.min_gain),
+            large=bool(worth >= self.config.min_gain),
             plain=not (figures and figures[0].gain < 0.0),
             adds=not len(request.committed) or bool(over_incumbent.lower > 0.0),
         )
@@ -188,7 +190,7 @@ class CrossfitCommitment:
             look=attempt,
             shown=verdict.shown,
             committed=verdict.yes and len(delivered) > 0,
-            reason=verdict.reason(over_real, over_incumbent, figures)
+            reason=verdict.reason(over_real, over_incumbent, figures, worth)
             if len(delivered)
             else _NOTHING[len(request.pool) > 0],
             evidence=evidence,
@@ -248,7 +250,11 @@ class _Verdict:
         return self.shown and self.large and self.plain and self.adds
 
     def reason(
-        self, over_real: Bound, over_incumbent: Bound, figures: Sequence[Figure]
+        self,
+        over_real: Bound,
+        over_incumbent: Bound,
+        figures: Sequence[Figure],
+        worth: float,
     ) -> str:
         """Say why it is let in or not."""
         if np.isnan(over_real.gain):
@@ -263,7 +269,7 @@ class _Verdict:
             name = figures[0].name
             return f"{promise}, but the {name} is estimated to get worse"
         if not self.large:
-            return f"{promise}, but {over_real.gain:.4g} is too small to matter"
+            return f"{promise}, but a gain of {worth:.4g} is too small to matter"
         if not self.adds:
             adds = over_incumbent.gain
             return f"{promise}, but this pool adds {adds:.4g} to what is there"

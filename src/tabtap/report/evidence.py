@@ -23,6 +23,7 @@ from tabtap.report.facts import (
     setting,
     target_names,
     who_judged,
+    worth_words,
 )
 from tabtap.report.plain import INTERVAL, change_text, figure_name, measured_text
 from tabtap.report.verdict import score_meaning
@@ -98,21 +99,14 @@ def _bar_words(result: AugmentResult) -> str:
     least = setting(result, "augment", "commit", "min_gain")
     worth = ""
     if least:
-        worth = f" the estimate is at least {least:g},"
-    plain = _plain_name(result)
-    fair = f" {plain} is not estimated to get worse," if plain else ""
+        worth = f" {worth_words(result, least)},"
     return (
         "Each set of new rows was checked once. The gain is the mean difference, "
         "real row by real row, between the score with all new rows so far and the "
         "score without any. Its bar reaches down to what the gain is at least, with "
         "the confidence stated. A set is let in if its bar stays to the right of the "
-        f"dotted line at 0,{worth}{fair} and it adds to the sets before it.{shared}"
+        f"dotted line at 0,{worth} and it adds to the sets before it.{shared}"
     )
-
-
-def _plain_name(result: AugmentResult) -> str:
-    figures = result.certificates[-1].figures
-    return figure_name(figures[0].name) if figures else ""
 
 
 def _chart(result: AugmentResult) -> Figure:

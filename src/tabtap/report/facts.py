@@ -13,7 +13,7 @@ from tabtap.evaluate.evaluators import BOOSTERS, PANEL
 from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
 from tabtap.result.frames import condition_names
-from tabtap.result.why import task_name
+from tabtap.result.why import OWN, metric_name, task_name
 
 _LEARNERS = {
     "linear": "Linear model",
@@ -106,6 +106,18 @@ def unnamed_words() -> str:
         f"gives a sharper check. Known names: {', '.join(KNOWN)}; or pass a learner of "
         "your own."
     )
+
+
+def worth_words(result: AugmentResult, least: float) -> str:
+    """Say from what size on a gain is worth having, as the end of a condition."""
+    figures = [figure for c in result.certificates for figure in c.figures]
+    if metric_name(result) != OWN or not figures:
+        return f"the estimated gain is at least {least:g}"
+    target = result.real.schema.target
+    if target is not None and target.task == "regression":
+        return f"the RMSE is estimated to fall by {100 * least:g}{say.THIN}% or more"
+    points = "point" if least == 0.01 else "points"
+    return f"accuracy is estimated to gain {100 * least:g} {points} or more"
 
 
 def target_names(result: AugmentResult) -> list[str]:

@@ -23,6 +23,7 @@ from tabtap.report.facts import (
     setting,
     who_judged,
     with_rows_option,
+    worth_words,
 )
 from tabtap.report.plain import (
     INTERVAL,
@@ -68,6 +69,9 @@ def verdict_of(result: AugmentResult) -> Verdict:
     """Return the verdict of a result, in words for someone who was not there."""
     case = case_of(result)
     headline, sentences, tone = _STORIES[case](result)
+    if column := result.about.likely_groups:
+        # A patient that comes back makes every check too easy.
+        headline = f"{headline}; no new {short_name(column)} was tested"
     if result.certificates and result.stop in _CUT_SHORT:
         sentences = (*sentences, _CUT_SHORT[result.stop])
     if result.forgotten and case is not Case.REMOVED:
@@ -234,7 +238,7 @@ def _too_small(result: AugmentResult) -> Story:
     least = setting(result, "augment", "commit", "min_gain")
     asked = "less than was asked for"
     if least:
-        asked = f"less than the {least:g} that are worth having"
+        asked = f"it is worth having only if {worth_words(result, least)}"
     said = (
         f"{_tried(result, check)}: an estimated gain of {say.size(bound.gain)}, with "
         f"{_sure(result, bound)} at least {_at_least(bound)}, and {asked}."

@@ -19,6 +19,7 @@ from tabtap.domain.judgement import (
     cross_fitted,
     table_sha256,
     two_sided_fold_margin,
+    worth_of,
 )
 from tabtap.loop.augment import attempts_used
 from tabtap.result.forgetting import as_given
@@ -257,7 +258,7 @@ def _rule(
     first = not any(earlier.committed for earlier in before)
     adds = first or bound.lower > 0.0
     plain = certificate.figures[0].gain if certificate.figures else 0.0
-    large = over_real.gain >= min_gain
+    large = worth_of(certificate.scorer, over_real, certificate.figures) >= min_gain
     return bool(over_real.lower > 0.0 and large and plain >= 0.0 and adds)
 
 

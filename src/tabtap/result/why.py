@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tabtap.domain import Alternative, Bound, Certificate, Figure
+from tabtap.loop import Stop
 from tabtap.result.frames import Waterfall
 from tabtap.table.schema import Task
 from tabtap.wording import counted, learner_words, listed, plain_percent
@@ -246,17 +247,23 @@ def copies_words(check: Certificate) -> str:
 
 
 def setting_words(result: AugmentResult) -> str:
-    """Say that a setting of the learner does the same, where it does."""
+    """Say that a setting of the learner does as well without rows, where it does."""
+    with_rows = next((a for a in result.advice if "with new rows" in a.name), None)
     for option in result.advice:
         setting = option.name.removesuffix(" alone").partition(" ")[2]
         found = option.name == "small_leaves alone" or "=" in setting
-        if found and option.is_enough and option.value is not None:
-            words = "min_samples_leaf=5" if "=" not in setting else setting
-            return (
-                f"{words} does the same without new rows ({option.figure} "
-                f"{figure_text(option.value.value)})"
-            )
+        if not found or not option.is_enough or option.value is None:
+            continue
+        words = setting if "=" in setting else "min_samples_leaf=5"
+        same = with_rows is None or _score_of(option) >= _score_of(with_rows)
+        does = "does the same" if same else "is not shown to do worse"
+        value = figure_text(option.value.value)
+        return f"{words} {does} without new rows ({option.figure} {value})"
     return ""
+
+
+def _score_of(option: Alternative) -> float:
+    return -np.inf if option.score is None else option.score.value
 
 
 def figure_text(value: float) -> str:
@@ -345,13 +352,16 @@ def _reason_for_none(result: AugmentResult, best: Certificate | None) -> str:
             f"there is no room for a gain, as the score with the {n_given(result)} "
             f"real rows alone is {_figure(best.score_real)} already"
         )
-    found = "none of {} was shown to help"
+    found = f"none of {pools} was shown to help"
     if is_too_small(best):
-        found = "of {} the best was shown to help, by too little to matter"
-    return (
-        f"{found.format(pools)}; {shortfall}, and the run ended because "
-        f"{result.stop.value}"
-    )
+        found = f"of {pools} the best was shown to help, by too little to matter"
+    end = f"and the run ended because {result.stop.value}"
+    if len(checks) == 1:
+        found = found.replace("none of 1 pool was", "the only pool was not")
+        found = found.replace("of 1 pool the best", "the only pool")
+        shortfall = shortfall.replace("the best one", "it", 1)
+        end = "and the run ended with it" if result.stop is Stop.PATIENCE else end
+    return f"{found}; {shortfall}, {end}"
 
 
 def _all_refused(counts: Waterfall, n_windows: int) -> str:

@@ -15,6 +15,7 @@ from tabtap.api.choices import (
     choose_judge,
     choose_metric,
     choose_referee,
+    commit_for,
     copies_of,
     task_of,
 )
@@ -289,7 +290,10 @@ def request_for(
     name = preset.evaluators[task]
     if preset.augment.commit.protocol == "paper" and task == "regression":
         name = PAPER_REGRESSION_EVALUATOR
-    n_folds = preset.augment.utility.n_folds
+    config = preset.augment
+    commit = commit_for(config.commit, learner)
+    preset = replace(preset, augment=replace(config, commit=commit))
+    n_folds = config.utility.n_folds
     return Request(
         real=real,
         preset=preset,
