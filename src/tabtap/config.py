@@ -214,7 +214,7 @@ class CommitConfig:
 
     best_confidence: float = 0.95
     """The same where no learner is named: what new rows do for the best of several is
-    little, so that at 0.8 most of what passed would have passed by luck."""
+    little, so that at 0.8 much of what passes has passed by luck."""
 
     increment_confidence: float = 0.5
     """One-sided confidence that a pool adds to those before it; 0.5: more likely than

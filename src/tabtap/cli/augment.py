@@ -522,7 +522,7 @@ def show_advice(screen: Screen, result: AugmentResult) -> None:
         screen.say(f"  - {advice_line(option)}")
     if result.about.referee == "best":
         screen.say(
-            "No learner was named; with --learner NAME the check is sharper: "
+            "No learner was named; --learner NAME asks about the one you will train: "
             f"{_names()}."
         )
     screen.say("")

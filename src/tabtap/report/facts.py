@@ -102,9 +102,8 @@ def unnamed_words() -> str:
     """Say that no learner was named, and which names there are."""
     return (
         "No learner was named, so the answer is about the best of a fixed panel. Who "
-        "knows what will be trained should name it (learner=, or --learner), which "
-        f"gives a sharper check. Known names: {', '.join(KNOWN)}; or pass a learner of "
-        "your own."
+        "knows what will be trained should name it (learner=, or --learner). Known "
+        f"names: {', '.join(KNOWN)}; or pass a learner of your own."
     )
 
 

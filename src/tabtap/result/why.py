@@ -346,21 +346,25 @@ def _reason_for_none(result: AugmentResult, best: Certificate | None) -> str:
     pools = counted(len(checks), "pool")
     if best is None:
         return f"none of {pools} held enough rows for one to be delivered"
-    shortfall = f"the best one {_shortfall(result, best)}"
+    only = len(checks) == 1
+    shortfall = f"{'it' if only else 'the best one'} {_shortfall(result, best)}"
     if metric_name(result) in _AT_MOST_ONE and best.score_real >= _NO_ROOM:
         shortfall = (
             f"there is no room for a gain, as the score with the {n_given(result)} "
             f"real rows alone is {_figure(best.score_real)} already"
         )
-    found = f"none of {pools} was shown to help"
+    too_small = "was shown to help, by too little to matter"
     if is_too_small(best):
-        found = f"of {pools} the best was shown to help, by too little to matter"
+        found = (
+            f"the only pool {too_small}" if only else f"of {pools} the best {too_small}"
+        )
+    elif only:
+        found = "the only pool was not shown to help"
+    else:
+        found = f"none of {pools} was shown to help"
     end = f"and the run ended because {result.stop.value}"
-    if len(checks) == 1:
-        found = found.replace("none of 1 pool was", "the only pool was not")
-        found = found.replace("of 1 pool the best", "the only pool")
-        shortfall = shortfall.replace("the best one", "it", 1)
-        end = "and the run ended with it" if result.stop is Stop.PATIENCE else end
+    if only and result.stop is Stop.PATIENCE:
+        end = "and the run ended with it"
     return f"{found}; {shortfall}, {end}"
 
 
