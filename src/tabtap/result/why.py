@@ -353,11 +353,9 @@ def _reason_for_none(result: AugmentResult, best: Certificate | None) -> str:
             f"there is no room for a gain, as the score with the {n_given(result)} "
             f"real rows alone is {_figure(best.score_real)} already"
         )
-    too_small = "was shown to help, by too little to matter"
     if is_too_small(best):
-        found = (
-            f"the only pool {too_small}" if only else f"of {pools} the best {too_small}"
-        )
+        which = "the only pool" if only else f"of {pools} the best"
+        found = f"{which} was shown to help, by too little to matter"
     elif only:
         found = "the only pool was not shown to help"
     else:
