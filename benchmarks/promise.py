@@ -1,12 +1,11 @@
 """How the rule of the promise was chosen: learner, part of the pool, bar, partitions.
 
     python benchmarks/promise.py measure --splits 10 11 --workers 2
-    python benchmarks/promise.py measure --splits 12 --teacher --workers 2
     python benchmarks/promise.py page
 
-``measure`` asks the panel about real rows alone, with parts of a pool of drawn rows and
-with copies, by cross-fitting and on rows that nobody saw; ``--teacher`` adds drawn rows
-with labels of a stack.  Nothing is decided there.  ``page`` applies every rule to what
+``measure`` asks the panel about real rows alone, with parts of a pool of drawn rows, of
+one that a teacher labels (``--teacher``), and with copies, by cross-fitting and on rows
+that nobody saw.  Nothing is decided there.  ``page`` applies every rule to what
 was measured and writes docs/results/promise.md.
 
 A cell (table, n_real, split, seed, preset) is one file of arrays in the folder
@@ -35,27 +34,24 @@ from calibration import Count
 from numpy.typing import NDArray
 from records import ROOT, Record, hand_out, stamp
 from scipy.special import stdtrit
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from tabtap.api import run
+from tabtap.api.choices import task_of
 from tabtap.config import CommitConfig, preset_named
-from tabtap.domain import Bound, Lineages, RefereeScores, judgement, mix
-from tabtap.evaluate.evaluators import N_TREES, PANEL, panel_learners
+from tabtap.domain import Bound, Lineages, RefereeScores, judgement
+from tabtap.evaluate.evaluators import PANEL, panel_learners
 from tabtap.evaluate.figures import figure_kinds, plain_figure, prediction_of
-from tabtap.evaluate.learners import SEED, answer_with
+from tabtap.evaluate.teachers import choose_teacher
 from tabtap.loop.augment import fill_window
 from tabtap.loop.commit import copies_like
+from tabtap.proposal import InpainterStack
 from tabtap.rivals.ladder import request_for
 from tabtap.rng import stream
 from tabtap.stopwatch import Stopwatch
 from tabtap.table import Table, read_frame
 from tabtap.table.frame import write_frame
 from tabtap.table.schema import FloatArray, IntArray, Task
-from tabtap.table.split import folds
-from tabtap.table.table import concat
 
 PAGE = pages.FOLDER / "promise.md"
 OUT = ROOT / "build" / "results" / "promise"
@@ -63,11 +59,11 @@ N_PARTITIONS = 3
 """Most partitions that rules are compared with; fewer are the first of them."""
 
 ALONE = "alone"
-DRAWN = {f"drawn {size:g}n": size for size in (4, 2, 1, 0.5)}
-"""Parts of the pool, in real rows; each is inside those before it."""
+DRAWN = {f"drawn {size:g}n": size for size in (4, 1)}
+TAUGHT = {f"taught {size:g}n": size for size in (10, 2.5)}
+"""Parts of a pool, in real rows; each is inside those before it."""
 
-REPLACED = (4, 1)
-"""Sizes of which copies, and rows with a teacher's labels, are asked about too."""
+COPIES = "copies 10n"
 
 
 # ---- Measuring a cell.
@@ -103,7 +99,7 @@ def _measured(heading: Record) -> tuple[Record, dict[str, NDArray[Any]]]:
     preset = replace(preset, augment=replace(preset.augment, utility=utility))
     request = request_for(real, preset, heading["seed"], learner="auto")
     lineages = run.lineages_of(request)
-    parts = offered(request, lineages, teacher=heading["teacher"])
+    parts = offered(request, lineages, heading["teacher"])
     referee = run.referee_of(request, lineages)
     judged = [referee.scores(rows) for rows in (real.empty(), *parts.values())]
     about = {
@@ -131,27 +127,33 @@ def _measured(heading: Record) -> tuple[Record, dict[str, NDArray[Any]]]:
     return about, arrays
 
 
-def offered(
-    request: run.Request, lineages: Lineages, *, teacher: bool = False
-) -> dict[str, Table]:
-    """Return parts of a run's first pool, and copies in their place, by name."""
+def offered(request: run.Request, lineages: Lineages, teacher: str) -> dict[str, Table]:
+    """Return parts of a run's first pool, drawn and taught, and copies, by name."""
     real = request.real
     stack = run.fit_stack(request, lineages)
+    chosen = choose_teacher(teacher, real, task_of(real))
+    pools = {
+        "drawn": first_pool(request, lineages, stack),
+        "taught": first_pool(replace(request, teacher=chosen), lineages, stack),
+    }
+    parts = {
+        name: first_rows(pools[kind], lineages, round(size * len(real)), request.seed)
+        for kind, sizes in (("drawn", DRAWN), ("taught", TAUGHT))
+        for name, size in sizes.items()
+    }
+    whole = parts[next(iter(TAUGHT))]
+    return {**parts, COPIES: copies_like(whole, real, lineages)}
+
+
+def first_pool(
+    request: run.Request, lineages: Lineages, stack: InpainterStack
+) -> Table:
+    """Return what a run would offer first."""
     context = run.make_context(request, lineages, stack, Stopwatch())
     start = run.fresh_start(request)
     baseline = context.stages.utility.baseline(start.committed.rows)
     window = fill_window(context, start, baseline, lambda _: None, lambda: True)
-    pool = window.pool.rows  # there is one: time is not short
-    parts = {
-        name: first_rows(pool, lineages, round(size * len(real)), request.seed)
-        for name, size in DRAWN.items()
-    }
-    whole = [(size, parts[f"drawn {size}n"]) for size in REPLACED]
-    for size, rows in whole:
-        parts[f"copies {size}n"] = copies_like(rows, real, lineages)
-    for size, rows in whole if teacher else []:
-        parts[f"taught {size}n"] = taught(rows, real, lineages)
-    return parts
+    return window.pool.rows  # there is one: time is not short
 
 
 def first_rows(pool: Table, lineages: Lineages, n_rows: int, seed: int) -> Table:
@@ -177,48 +179,6 @@ def _by_row(judged: RefereeScores, real: Table) -> list[NDArray[np.float32]]:
     sign = 1.0 if figure_kinds(real)[0].larger_is_better else -1.0
     plain = [[sign * plain_figure(real, [part[None]]) for part in a] for a in said]
     return [np.array(both, dtype=np.float32) for both in (scores, plain)]
-
-
-# ---- A teacher: drawn rows with the labels of a stack, fitted by each lineage's rows.
-
-
-def taught(rows: Table, real: Table, lineages: Lineages) -> Table:
-    """Return the same rows with labels of a stack that has seen what they have."""
-    members = [rows.take(rows.unseen_fold == member) for member in lineages.members]
-    seen = [real.take(lineages.seen(member)) for member in lineages.members]
-    pairs = [pair for pair in zip(members, seen, strict=True) if len(pair[0])]
-    target = real.schema.target
-    labels = target is not None and target.task == "classification"
-    label = _with_labels if labels else _with_values
-    return concat([rows.empty(), *(label(own, context) for own, context in pairs)])
-
-
-def _with_labels(rows: Table, seen: Table) -> Table:
-    panel = panel_learners("classification")
-    stack = {name: panel[name] for name in ("linear", "forest", "network")}
-    stack["extra trees"] = ExtraTreesClassifier(N_TREES)
-    (said,) = answer_with(stack, [seen], [rows])
-    labels = np.argmax(mix(list(said.values())).probabilities, axis=1)
-    return replace(rows, target=labels.astype(rows.target.dtype))
-
-
-def _with_values(rows: Table, seen: Table) -> Table:
-    """Weigh the learners by the squared inverse of their squared errors on folds."""
-    panel = panel_learners("regression")
-    names = ("linear", "forest", "network", "small_leaves")
-    stack = {name: panel[name] for name in names}
-    stack["extra trees"] = ExtraTreesRegressor(N_TREES)
-    kernel = ConstantKernel(1.0) * RBF(3.0) + WhiteKernel(0.1)
-    stack["process"] = GaussianProcessRegressor(kernel, normalize_y=True)
-    fold = folds(seen.condition, 5, np.random.default_rng(SEED))
-    asked = [seen.take(fold == number) for number in np.unique(fold)]
-    others = [seen.take(fold != number) for number in np.unique(fold)]
-    (said, *checked) = answer_with(stack, [seen, *others], [rows, *asked])
-    truth = np.concatenate([part.target_values for part in asked])
-    told = [np.concatenate([one[name].mean for one in checked]) for name in stack]
-    weights = 1.0 / np.maximum(np.mean((told - truth) ** 2, axis=1), 1e-12) ** 2
-    means = [said[name].mean for name in stack]
-    return rows.with_target(np.average(means, axis=0, weights=weights))
 
 
 # ---- Cells, as they are read from their files.
@@ -282,12 +242,10 @@ def read_cell(path: Path) -> Cell:
     return Cell(about, **arrays, clusters=clusters if len(clusters) else None)
 
 
-def read_cells(folder: Path, n_real: int, preset: str) -> list[Cell]:
-    """Read cells of a size; of one measured twice, the file with a teacher."""
-    names = sorted(folder.glob(f"*-{n_real}-*-*-{preset}*.npz"))
-    cells = sorted(map(read_cell, names), key=lambda cell: cell.about["teacher"])
-    found = {name_of({**cell.about, "teacher": False}): cell for cell in cells}
-    return list(found.values())
+def read_cells(folder: Path, n_real: int, preset: str, teacher: str) -> list[Cell]:
+    """Read the cells of a size, a preset and a teacher."""
+    names = sorted(folder.glob(f"*-{n_real}-*-*-{preset}-{teacher}.npz"))
+    return [read_cell(name) for name in names]
 
 
 # ---- Rules: from scores to a promise.  Those that were not chosen live only here.
@@ -407,7 +365,7 @@ class Setting:
     rule: str = "chosen"
     bar: str = WIDE
     n_partitions: int = N_PARTITIONS
-    parts: tuple[str, ...] = ("drawn 4n", "drawn 1n")
+    parts: tuple[str, ...] = tuple(TAUGHT)
     """The whole pool first."""
 
     confidence: float = judgement.confidence_at(1, CommitConfig().confidence)
@@ -469,9 +427,9 @@ def deviation(gains: FloatArray, truth: Truly, cell: Cell) -> tuple[float, ...]:
 def learner_deviations(
     cells: Sequence[Cell], learners: Sequence[int], n_partitions: int
 ) -> FloatArray:
-    """Return deviations of learners with drawn rows against themselves without."""
+    """Return deviations of learners with new rows against themselves without."""
     found = []
-    for cell, part in product(cells, DRAWN):
+    for cell, part in product(cells, (*DRAWN, *TAUGHT)):
         gains = cell.told(part, n_partitions) - cell.told(ALONE, n_partitions)
         for who in learners:
             truth = cell.truth(part, who, who, n_partitions)
@@ -487,15 +445,16 @@ LEVELS = (0.8, 0.85, 0.9, 0.95)
 HEADING = f"""# The rule of the promise
 
 Computed by `benchmarks/promise.py` from recorded measurements; none is typed. The panel
-was asked about real rows alone, with parts of one pool of drawn rows (0.5 to 4 times n,
-the real ones) and with copies, by cross-fitting in up to {N_PARTITIONS} partitions. The
-truth is asked on up to 500 rows that nobody saw, of learners trained on all real rows
-and what so many partitions deliver. `±` is a standard error over cells."""
+was asked about real rows alone, with parts of a pool of drawn rows, of one with a
+teacher's labels (1 to 10 times n, the real ones), and with copies, by cross-fitting in
+up to {N_PARTITIONS} partitions. The truth is asked on up to 500 rows that nobody saw,
+of learners trained on all real rows and what so many partitions deliver. `±` is a
+standard error over cells."""
 
 CALIBRATION = """## Are the bars wide enough
 
 (Estimated - true gain of the yardstick) / error; the error is that of the naive bar and
-of the test rows. *Learners*: each with drawn rows against itself without, all parts;
+of the test rows. *Learners*: each with new rows against itself without, all parts;
 with the most partitions, each by itself too. *Chosen rule*: what the product promises,
 one value in a cell. Behind each quantile, those that the naive bar and that of Nadeau
 and Bengio predict: a bar is wide enough where the quantile is not larger."""
@@ -511,13 +470,11 @@ the cells where what the rule itself would have one train truly gains more than
 rules ask for a gain worth having, and a plain figure that is not estimated to get
 worse. *chosen* is the product's."""
 
-PARTS = "## Which part of the pool\n\nThe chosen rule with its bar."
+PARTS = "## Which rows: taught, drawn, a part\n\nThe chosen rule with its bar."
 
 PARTITIONS = "## How many partitions\n\nThe chosen rule, with either bar."
 
-TEACHER = """## Rows with the labels of a teacher
-
-Drawn rows, labelled by a stack of learners; the chosen rule with its bar."""
+CONFIDENCE = "## How sure it has to be\n\nThe chosen rule with its bar."
 
 
 def promise_page(cells: Sequence[Cell], notes: str = "") -> str:
@@ -542,18 +499,16 @@ def _comparisons(cells: Sequence[Cell], setting: Setting) -> list[str]:
     numbers = range(1, setting.n_partitions + 1)
     partitions = [replace(one, n_partitions=n) for n in numbers for one in bars]
     whole, part = setting.parts
-    pools = [(whole,), (part,), (whole, part), tuple(DRAWN), ("copies 4n", "copies 1n")]
-    relabelled = [(whole,), (whole, part), ("taught 4n",)]
-    relabelled += [("taught 4n", "taught 1n"), ("taught 4n", whole)]
-    with_teacher = [cell for cell in cells if cell.about["teacher"]]
+    drawn = next(iter(DRAWN))
+    pools = [(whole,), (part,), (whole, part), tuple(DRAWN), (whole, drawn)]
+    pools += [(COPIES,)]
     offered_parts = [replace(setting, parts=parts) for parts in pools]
-    taught_parts = [replace(setting, parts=parts) for parts in relabelled]
+    levels = [replace(setting, confidence=level) for level in LEVELS]
     return [
         *(SIDE_BY_SIDE, *outcome_tables(cells, ("rule", "bar"), rules)),
         *(PARTS, *outcome_tables(cells, ("parts",), offered_parts)),
         *(PARTITIONS, *outcome_tables(cells, ("n_partitions", "bar"), partitions)),
-        *([TEACHER] if with_teacher else []),
-        *outcome_tables(with_teacher, ("parts",), taught_parts),
+        *(CONFIDENCE, *outcome_tables(cells, ("confidence",), levels)),
     ]
 
 
@@ -629,7 +584,7 @@ def outcome(judged: Sequence[Judged], task: Task) -> dict[str, str]:
 def name_of(heading: Mapping[str, Any]) -> str:
     """Return the name of a cell's file, without its ending."""
     parts = [str(heading[k]) for k in ("table", "n_real", "split", "seed", "preset")]
-    return "-".join([*parts, *(["taught"] if heading["teacher"] else [])])
+    return "-".join([*parts, str(heading["teacher"])])
 
 
 def commands_of(records: Sequence[Record]) -> list[str]:
@@ -642,7 +597,7 @@ def commands_of(records: Sequence[Record]) -> list[str]:
         tables = " ".join(sorted({r["table"] for r in some}))
         commands.append(
             f"python benchmarks/promise.py measure --n-real {n_real} --splits {splits} "
-            f"--seed {seed} --preset {preset}{' --teacher' if teacher else ''} "
+            f"--seed {seed} --preset {preset} --teacher {teacher} "
             f"--tables {tables}"
         )
     return commands
@@ -676,7 +631,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of the runs")
     parser.add_argument("--tables", nargs="+", default=list(answers.TABLES))
     parser.add_argument("--preset", choices=tuple(answers.NAMED), default="fast")
-    parser.add_argument("--teacher", action="store_true", help="relabelled rows too")
+    parser.add_argument("--teacher", default="auto", help="who labels")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, default=OUT, help="folder of cells")
     parser.add_argument("--page", type=Path, default=PAGE, help="file to write")
@@ -689,7 +644,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.command == "measure":
         measure_missing(options)
         return
-    cells = read_cells(options.out, options.n_real, options.preset)
+    cells = read_cells(options.out, options.n_real, options.preset, options.teacher)
     if not cells:
         raise SystemExit(f"{options.out} has no cells. Run the command measure first.")
     notes = pages.read_notes(options.page.with_name(f"{options.page.stem}_notes.md"))

@@ -18,6 +18,7 @@ __all__ = [
     "GateConfig",
     "PolicyConfig",
     "ProposalConfig",
+    "TeachingConfig",
     "UtilityConfig",
 ]
 
@@ -128,6 +129,23 @@ class ProposalConfig:
         check_whole("n_bootstraps", self.n_bootstraps, least=2, hint=10)
         check_between("hard_share", self.hard_share, 0.0, 1.0, hint=0.5)
         check_between("important_share", self.important_share, 0.0, 1.0, hint=0.3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeachingConfig:
+    """What changes about proposals where a teacher labels them."""
+
+    candidates_per_step: int = 20
+    """Rows proposed for each action: who learns a teacher's answers gains from more of
+    them, and a window then offers a usual budget at once."""
+
+    cross_share: float = 0.5
+    """Share of the candidates that keep half of a row with any target and are redrawn
+    for the one that was asked: rows between the targets, which a teacher can label."""
+
+    def __post_init__(self) -> None:
+        check_whole("candidates_per_step", self.candidates_per_step, least=1, hint=20)
+        check_between("cross_share", self.cross_share, 0.0, 1.0, hint=0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -511,6 +529,12 @@ class Preset:
     evaluators: Mapping[Task, str] = field(default_factory=lambda: dict(_LINEAR))
     """What ``evaluator="auto"`` stands for, by task."""
 
+    teacher: str = "auto"
+    """What ``teacher="auto"`` stands for."""
+
+    teaching: TeachingConfig = field(default_factory=TeachingConfig)
+    """Where somebody teaches."""
+
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
@@ -528,6 +552,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             augment=AugmentConfig.paper(),
             diffusion=DiffusionConfig.paper(),
             evaluators=_BEST,
+            teacher="none",
         ),
     }
 )

@@ -60,6 +60,10 @@ class EvaluatorLimitWarning(TapWarning):
     """A table is beyond what an evaluator reads; it answers from a part of it."""
 
 
+class TeacherConditionWarning(TapWarning):
+    """What a teacher's licence asks of a model that learns from its answers."""
+
+
 class RuleBrokenWarning(TapWarning):
     """Real rows break a rule that synthetic rows must keep."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -51,6 +51,10 @@ class _Plan:
     regenerate: BoolArray
     seeds: SeedArray
 
+    targets: IntArray
+    """Row numbers in the pool, whose targets the rows are drawn for: the anchors
+    themselves, or others."""
+
 
 class LineageProposer:
     """Draws each action's candidates from every lineage, in one batch.
@@ -58,7 +62,7 @@ class LineageProposer:
     ``stack`` has one backbone for each lineage, in the order of ``lineages.members``;
     ``important`` the columns that the conservative template keeps, of each lineage.
     ``carried`` are identifiers that a row passes on to its descendants, such as whose
-    row it is; the others are emptied.
+    row it is; the others are emptied.  ``cross_share`` is that of ``TeachingConfig``.
     """
 
     def __init__(
@@ -68,6 +72,8 @@ class LineageProposer:
         config: ProposalConfig,
         important: Mapping[int, BoolArray],
         carried: Collection[Hashable] = (),
+        *,
+        cross_share: float = 0.0,
     ) -> None:
         if tuple(stack.unseen_folds) != lineages.members:
             # A backbone that has seen the fold it is to be judged by proves nothing.
@@ -81,6 +87,7 @@ class LineageProposer:
         self._config = config
         self._important = important
         self._carried = carried
+        self._cross_share = cross_share
 
     def propose(
         self,
@@ -129,8 +136,19 @@ class LineageProposer:
         schema, important = pool.rows.schema, self._important[member]
         free = free_columns(schema, action.template, important)
         masks = draw_masks(free, action.exploration, n_rows, rng)
+        anchors = rows
+        if n_crossed := int(self._cross_share * n_rows):
+            # Of these a teacher says what they are: they lie between the targets.
+            others = pool.known(member)
+            anchors = rows.copy()
+            anchors[:n_crossed] = others[
+                choose_anchors(pool.hardness[others], n_crossed, 0.0, rng)
+            ]
+            able = learned_columns(schema)
+            masks[:n_crossed] = draw_masks(able, CROSS_REDRAWN, n_crossed, rng)
         masks[:, self._columns_to_empty(schema)] = True
-        return _Plan(rows, masks, rng.integers(2**64, size=n_rows, dtype=np.uint64))
+        seeds = rng.integers(2**64, size=n_rows, dtype=np.uint64)
+        return _Plan(anchors, masks, seeds, rows)
 
     def _columns_to_empty(self, schema: Schema) -> IntArray:
         """Return the identifiers: nobody's name may pass from a parent to a child."""
@@ -147,7 +165,13 @@ class LineageProposer:
         """Draw all plans, one row of them per action, one column per lineage."""
         by_member = [*zip(*plans, strict=True)]
         made = self._batches.draw(
-            [pool.rows.take(_end_to_end(p.anchors for p in own)) for own in by_member],
+            [
+                pool.with_targets(
+                    _end_to_end(p.anchors for p in own),
+                    _end_to_end(p.targets for p in own),
+                )
+                for own in by_member
+            ],
             [_end_to_end(p.regenerate for p in own) for own in by_member],
             [_end_to_end(p.seeds for p in own) for own in by_member],
             redraw_target=self._config.redraw_target,
@@ -281,6 +305,10 @@ def _is_out_of_memory(error: Exception) -> bool:
 # ---- Which cells of each candidate are redrawn.
 
 
+CROSS_REDRAWN = 0.5
+"""Share of the cells of a crossed row that are redrawn for the other row's target."""
+
+
 def free_columns(schema: Schema, template: Template, important: BoolArray) -> BoolArray:
     """Tell which features a template may redraw; constants and identifiers never."""
     able = learned_columns(schema)
@@ -350,10 +378,18 @@ class AnchorPool:
 
     def eligible(self, member: int, target: int) -> IntArray:
         """Return the numbers of a target's rows that a lineage may start from."""
+        known = self.known(member)
+        return np.asarray(known[self.condition[known] == target])
+
+    def known(self, member: int) -> IntArray:
+        """Return the numbers of all rows that a lineage may start from."""
         n_real = self.lineages.n_real
         made = np.flatnonzero(self.rows.unseen_fold[n_real:] == member) + n_real
-        known = np.concatenate([self.lineages.seen(member), made])
-        return np.asarray(known[self.condition[known] == target])
+        return np.concatenate([self.lineages.seen(member), made])
+
+    def with_targets(self, rows: IntArray, targets: IntArray) -> Table:
+        """Return some rows with the targets of others, by their numbers."""
+        return replace(self.rows.take(rows), target=self.rows.target[targets])
 
     def redrawn_before(self, anchors: IntArray) -> BoolArray:
         """Tell which cells of some anchors are not their real ancestor's any more.

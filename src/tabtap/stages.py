@@ -100,6 +100,19 @@ class Proposer(Protocol):
 
 
 @runtime_checkable
+class Labeller(Protocol):
+    """Gives candidates their targets: those asked for, or a teacher's answers."""
+
+    def label(self, candidates: Candidates) -> Candidates:
+        """Return the same rows, each with the target it is to be learned with.
+
+        They are of all lineages, which ``rows.unseen_fold`` tells; nothing that has
+        seen a lineage's fold may decide about its rows.  Only targets, ``asked`` and
+        ``scores`` may change.
+        """
+
+
+@runtime_checkable
 class Gate(Protocol):
     """Refuses rows: a bad row is a False, never an error."""
 

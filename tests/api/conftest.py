@@ -29,6 +29,7 @@ def tiny_preset(**commit):
         ),
         diffusion=DiffusionConfig(n_steps=25, n_sample_steps=4, width=32),
         evaluators={"classification": "linear", "regression": "linear"},
+        teacher="none",
     )
 
 

@@ -100,6 +100,7 @@ def tiny_preset():
             n_steps=25, n_sample_steps=4, width=8, depth=1, device="cpu"
         ),
         evaluators={"classification": "linear", "regression": "linear"},
+        teacher="none",
     )
 
 

@@ -40,6 +40,7 @@ from tabtap.api.own_parts import own_parts
 from tabtap.api.run import Narrator, Request, RunOptions, run
 from tabtap.config import Preset, preset_named
 from tabtap.errors import RunInterrupted, UserInputError, bad_setting
+from tabtap.evaluate.teachers import choose_teacher
 from tabtap.result import AugmentResult
 from tabtap.result.frames import continued
 from tabtap.table.frame import read_frame
@@ -72,6 +73,12 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         sees encoded rows, one with a ``ColumnTransformer`` the columns as given.
         ``auto`` compares the best of the first six with new rows with the best
         without; ``panel`` goes by their mean, as the paper does.
+    teacher : str, list of str, estimator or Evaluator, default="auto"
+        Who gives drawn rows their target: ``auto`` (an average of ordinary learners,
+        and of TabPFN v1 and TabICL where their weights are), ``none`` (the target they
+        were drawn for, as in the paper), names of learners or in-context models, or
+        any scikit-learn estimator.  ``tabpfn-v2`` is stronger; its licence asks
+        something of a model that learns from it (see ``docs/howto/teacher.md``).
     scoring : str or callable, optional
         The yardstick: any scikit-learn scorer; of two text labels the last is the
         positive one.  Default: 1 minus half the Brier score, or 1 minus the squared
@@ -147,6 +154,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         referee: Any = "auto",  # noqa: ANN401
         *,
         learner: Any = "auto",  # noqa: ANN401
+        teacher: Any = "auto",  # noqa: ANN401
         scoring: Any = None,  # noqa: ANN401
         rules: Any = None,  # noqa: ANN401
         gates: Any = None,  # noqa: ANN401
@@ -170,6 +178,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         self.evaluator = evaluator
         self.referee = referee
         self.learner = learner
+        self.teacher = teacher
         self.scoring = scoring
         self.rules = rules
         self.gates = gates
@@ -297,8 +306,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         judges = {"evaluator": self.evaluator, "referee": learner}
         is_kept = self.checkpoint is not None
         own = own_parts(self.gates, self.inpainter, judges, is_kept=is_kept)
-        is_auto = isinstance(self.evaluator, str) and self.evaluator == "auto"
-        evaluator = preset.evaluators[task] if is_auto else self.evaluator
+        evaluator = self.evaluator
+        if self._says_auto("evaluator"):
+            evaluator = preset.evaluators[task]
         rules = choose_rules(self.rules)
         if rules is not None:
             rules.check_real(real)
@@ -314,11 +324,20 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
                 learner, task, n_folds=config.utility.n_folds, **judging
             ),
             metric=choose_metric(self.scoring),
+            teacher=choose_teacher(
+                preset.teacher if self._says_auto("teacher") else self.teacher,
+                real,
+                task,
+            ),
             rules=rules,
             groups=groups,
             mixture=choose_mixture(self.mixture, real),
             carried=(self.groups,) if names_a_column(self.groups, len(real)) else (),
         )
+
+    def _says_auto(self, setting: str) -> bool:
+        choice = getattr(self, setting)
+        return isinstance(choice, str) and choice == "auto"
 
 
 # ---- One call for people who have one table.

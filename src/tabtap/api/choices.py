@@ -20,6 +20,7 @@ from tabtap.errors import (
     ColumnLostWarning,
     EvaluatorFallbackWarning,
     TargetCopyWarning,
+    TeacherConditionWarning,
     UserInputError,
     bad_setting,
 )
@@ -362,6 +363,7 @@ def with_notes(make: Callable[[], _Made]) -> tuple[_Made, tuple[str, ...]]:
     """Return what was made, and the warnings that were raised on the way as text."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EvaluatorFallbackWarning)
+        warnings.simplefilter("always", TeacherConditionWarning)
         made = make()
     for warning in caught:
         warnings.warn_explicit(

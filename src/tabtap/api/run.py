@@ -30,7 +30,7 @@ from tabtap.diffusion.train import TrainingObserver, TrainingProgress
 from tabtap.domain import Alternative, Candidates, Lineages, StepRecord, WindowRecord
 from tabtap.domain.judgement import table_sha256
 from tabtap.errors import RunInterrupted
-from tabtap.evaluate.alternatives import Tried, alternatives
+from tabtap.evaluate.alternatives import TeacherAlone, Tried, alternatives
 from tabtap.evaluate.choose import ChosenEvaluator
 from tabtap.evaluate.judging import (
     FoldReferee,
@@ -39,6 +39,7 @@ from tabtap.evaluate.judging import (
     check_metric,
 )
 from tabtap.evaluate.metric import Metric
+from tabtap.evaluate.teachers import ChosenTeacher, TeacherLabeller
 from tabtap.evaluate.weights import CHECKPOINTS
 from tabtap.gates import Gates, Rules, standard_gates
 from tabtap.gates.rules import Rule
@@ -53,13 +54,14 @@ from tabtap.loop import (
     Stop,
     augment,
 )
+from tabtap.loop.augment import AskedTargets
 from tabtap.loop.resume import load_progress, save_progress
 from tabtap.policy.sensor import Wish
 from tabtap.policy.steering import PolicySteering
 from tabtap.proposal import InpainterStack, LineageProposer, important_by_lineage
 from tabtap.result import AugmentResult, RunAbout, installed_versions
 from tabtap.rng import stream
-from tabtap.stages import Commitment, Evaluator, Observer
+from tabtap.stages import Commitment, Evaluator, Labeller, Observer
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import IntArray
 from tabtap.table.split import folds
@@ -79,6 +81,7 @@ class Request:
     evaluator: ChosenEvaluator
     referee: ChosenEvaluator
     metric: Metric
+    teacher: ChosenTeacher = field(default_factory=lambda: ChosenTeacher(None, ""))
     rules: Rules | None = None
     groups: IntArray | None = None
     """Rows that count as one: the user's groups, or exact copies."""
@@ -142,23 +145,38 @@ def make_context(
     real, config = request.real, request.config
     utility = FoldUtility(real, lineages, request.evaluator.evaluator, config.utility)
     referee = referee_of(request, lineages)
+    labeller: Labeller = AskedTargets()
+    proposal, cross_share = config.proposal, 0.0
+    if request.teacher.teacher is not None:
+        teaching = request.preset.teaching
+        cross_share = teaching.cross_share
+        proposal = replace(proposal, candidates_per_step=teaching.candidates_per_step)
+        with watch.running("teacher"):
+            labeller = TeacherLabeller.of(
+                request.teacher.teacher, real, lineages, request.groups
+            )
     important = important_by_lineage(
-        real, lineages, config.proposal, stream(request.seed, "columns")
+        real, lineages, proposal, stream(request.seed, "columns")
     )
     proposer = LineageProposer(
-        stack, lineages, config.proposal, important, request.carried
+        *(stack, lineages, proposal, important, request.carried),
+        cross_share=cross_share,
     )
     counted = watch.timed("evaluator", utility)
     commitment: Commitment
     if lineages.crossfit:
         refereed = watch.timed("referee", referee)
-        commitment = CrossfitCommitment(real, refereed, config.commit, request.groups)
+        teacher = "" if request.teacher.teacher is None else request.teacher.name
+        commitment = CrossfitCommitment(
+            real, refereed, config.commit, request.groups, teacher
+        )
     else:
         name = request.evaluator.evaluator.name
         commitment = PaperCommitment(counted, config.commit, name)
     standard = standard_gates(config.gates, request.rules)
     stages = Stages(
         proposer=watch.timed("proposals", proposer),
+        labeller=watch.timed("teacher", labeller),
         gatekeeper=watch.timed("gates", Gates((*standard, *request.own.gates))),
         utility=counted,
         commitment=commitment,
@@ -252,6 +270,9 @@ class Checkpoint:
         own = {part: text for part, text in request.own.described.items() if text}
         if own:
             decides["own parts"] = own
+        if request.teacher.teacher is not None:
+            teaching = asdict(request.preset.teaching)
+            decides["teacher"] = [_taught_by(request.teacher), teaching]
         return self._path("progress", decides)
 
     def _learned_from(self) -> dict[str, object]:
@@ -277,6 +298,10 @@ class Checkpoint:
 def _described(judge: Evaluator) -> str:
     """Return a judge's name, and a learner's settings with it."""
     return f"{judge.name} {getattr(judge, 'estimator', '')!r}"
+
+
+def _taught_by(chosen: ChosenTeacher) -> dict[str, str]:
+    return {} if chosen.teacher is None else chosen.teacher.described
 
 
 def _rule(rule: Rule) -> list[str]:
@@ -310,6 +335,9 @@ class RunPlan:
 
     n_committed: int
     """Rows that they have brought."""
+
+    teacher: str = ""
+    """Who gives rows their targets, as a sentence."""
 
 
 @runtime_checkable
@@ -391,6 +419,8 @@ class Narrator:
 
     def on_plan(self, plan: RunPlan) -> None:
         """Say whether an earlier sitting is taken up."""
+        if plan.teacher:
+            self.say(f"teacher: {plan.teacher}")
         if plan.n_windows:
             self.say(f"going on after {plan.n_windows} windows of an earlier sitting")
 
@@ -453,7 +483,7 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
     lineages = lineages_of(request)
     if terms.budget == 0:
         outcome = Outcome(fresh_start(request), Stop.BUDGET)
-        return _result(request, terms, lineages, outcome, watch)
+        return _result(request, terms, lineages, outcome, watch, AskedTargets())
     check_metric(request.metric, request.real)
     _check_judges(request, lineages, watch)
     check_gates(request.own.gates, request.real, lineages)
@@ -482,10 +512,13 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
         outcome = augment(context, progress, limits, observer=watchers, keep=keep)
     except KeyboardInterrupt as interrupt:
         outcome = Outcome(latest[0], Stop.INTERRUPT)
-        result = _result(request, terms, lineages, outcome, watch)
+        result = _result(
+            request, terms, lineages, outcome, watch, context.stages.labeller
+        )
         raise RunInterrupted(_farewell(result, terms), result) from interrupt
     terms.narrator.say(outcome.stop.value)
-    return _result(request, terms, lineages, outcome, watch)
+    labeller = context.stages.labeller
+    return _result(request, terms, lineages, outcome, watch, labeller)
 
 
 def _check_judges(request: Request, lineages: Lineages, watch: Stopwatch) -> None:
@@ -528,6 +561,7 @@ def _plan(
         budget=limits.budget,
         n_windows=progress.window,
         n_committed=len(lineages.delivered(progress.committed.rows)),
+        teacher="" if request.teacher.teacher is None else request.teacher.why,
     )
 
 
@@ -545,21 +579,28 @@ def _result(
     lineages: Lineages,
     outcome: Outcome,
     watch: Stopwatch,
+    labeller: Labeller,
 ) -> AugmentResult:
     with watch.running("advice"):
-        advice = _advice(request, lineages, outcome)
+        advice = _advice(request, lineages, outcome, labeller)
+    teacher, teaching = request.teacher.teacher, request.preset.teaching
     about = RunAbout(
         seed=request.seed,
         budget=terms.budget,
         settings={
             "augment": asdict(request.preset.augment),
             "diffusion": asdict(request.preset.diffusion),
+            **({} if teacher is None else {"teaching": asdict(teaching)}),
             **_own_parts(request),
         },
         evaluator=request.evaluator.evaluator.name,
         evaluator_why=request.evaluator.why,
         referee=request.referee.evaluator.name,
         referee_why=request.referee.why,
+        teacher=request.teacher.name,
+        teacher_why=request.teacher.why,
+        teacher_members=_taught_by(request.teacher),
+        teacher_condition=request.teacher.condition,
         versions=installed_versions(),
         seconds=watch.seconds,
         groups=terms.group_labels,
@@ -573,7 +614,7 @@ def _result(
 
 
 def _advice(
-    request: Request, lineages: Lineages, outcome: Outcome
+    request: Request, lineages: Lineages, outcome: Outcome, labeller: Labeller
 ) -> tuple[Alternative, ...]:
     """Score what else could be done with the rows, if the run came to its end."""
     standing = outcome.progress.standing
@@ -591,7 +632,11 @@ def _advice(
             standing.promised,
             incumbent.answers[learner],
         )
-    return alternatives(referee_of(request, lineages), real, with_rows)
+    taught = getattr(labeller, "cross_fitted", None)
+    teacher = None
+    if taught is not None and lineages.crossfit:
+        teacher = TeacherAlone(request.teacher.name, taught(request.real))
+    return alternatives(referee_of(request, lineages), real, with_rows, teacher)
 
 
 def _own_parts(request: Request) -> dict[str, object]:
@@ -611,7 +656,10 @@ def _rule_names(request: Request) -> tuple[str, ...]:
 
 
 def _licences(request: Request) -> dict[str, str]:
-    """Return the licence of every set of weights that judged."""
-    judges = {request.evaluator.evaluator.name, request.referee.evaluator.name}
+    """Return the licence of every set of weights that judged or taught."""
+    used = {request.evaluator.evaluator.name, request.referee.evaluator.name}
+    used |= set(_taught_by(request.teacher))
+    if "tabpfn-v2" in used:
+        used.add("tabpfn-v2-regressor")
     known = CHECKPOINTS.values()
-    return {w.name: w.licence for w in known if w.name in judges}
+    return {w.name: w.licence for w in known if w.name in used}

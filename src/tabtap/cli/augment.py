@@ -33,6 +33,7 @@ from tabtap.cli.options import (
     run_option,
     seconds_of,
     take_options,
+    teacher_of,
     written_option,
 )
 from tabtap.cli.progress import Progress
@@ -164,6 +165,16 @@ class Job(TableOptions):
             "The learner you will train: linear, neighbors, forest, boosting, "
             "small_leaves, network, lightgbm, xgboost, or module:object. auto: the "
             "best of the first six.",
+            show_default=False,
+        ),
+    ] = "auto"
+    teacher: Annotated[
+        str,
+        judge_option(
+            "--teacher NAMES",
+            "Who gives drawn rows their target: auto (an average of learners), none, "
+            "or names with commas, such as forest or tabpfn-v2, whose licence asks "
+            "something of a model that learns from it.",
             show_default=False,
         ),
     ] = "auto"
@@ -309,6 +320,7 @@ def _settings(job: Job) -> dict[str, Any]:
         "n_jobs": job.jobs,
         "min_gain": job.min_gain,
         "learner": learner_of("--learner", job.learner),
+        "teacher": teacher_of(job.teacher),
         "evaluator": learner_of("--evaluator", job.evaluator),
     }
 
@@ -549,6 +561,7 @@ def verdict_json(
             "bound": None if bound is None else _finite(bound.lower),
             "confidence": None if bound is None else _finite(bound.confidence),
             **promise_json(result),
+            "teacher": teacher_json(result),
             "files": dict(files),
             "seconds": round(seconds, 3),
             "seed": result.about.seed,
@@ -603,6 +616,18 @@ def promise_json(result: AugmentResult) -> dict[str, Any]:
         for option in result.advice
     ]
     return found
+
+
+def teacher_json(result: AugmentResult) -> dict[str, Any] | None:
+    """Return who gave rows their targets, for programs; None if nobody did."""
+    about = result.about
+    if about.teacher in ("", "none"):
+        return None
+    return {
+        "name": about.teacher,
+        "members": dict(about.teacher_members),
+        "condition": about.teacher_condition or None,
+    }
 
 
 def _measured(figure: Measured | None) -> dict[str, float | None] | None:

@@ -286,6 +286,12 @@ def learner_of(option: str, text: str) -> Any:  # noqa: ANN401 - a name or a lea
     return _made(option, text, thing)
 
 
+def teacher_of(text: str) -> Any:  # noqa: ANN401 - names, or a learner
+    """Return a name, several that commas part, or what ``module:object`` stands for."""
+    names = [part.strip() for part in text.split(",")]
+    return names if len(names) > 1 else learner_of("--teacher", text)
+
+
 def _imported(option: str, text: str, module_name: str) -> Any:  # noqa: ANN401
     here = str(Path.cwd())
     if here not in sys.path:

@@ -171,6 +171,8 @@ class Progress:
         self.n_rows = plan.n_committed
         self.n_steps = plan.n_windows * plan.window_length
         self.share = self._share()
+        if plan.teacher:
+            self.screen.say(f"Teacher: {plan.teacher}")
         if plan.n_windows:
             done = counted(plan.n_windows, "window")
             self.screen.say(f"Going on after {done}, {plan.n_committed} rows so far.")

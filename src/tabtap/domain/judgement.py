@@ -262,6 +262,9 @@ class Certificate:
     learners: Mapping[str, str] = field(default_factory=dict)
     """Class, settings and version of every learner that was asked."""
 
+    teacher: str = ""
+    """Who gave the rows their targets; empty: they have those they were drawn for."""
+
     evidence: Mapping[str, FloatArray] = field(default_factory=dict)
     """Scores that the bounds were computed from: ``real``, ``before``, ``after``, and
     ``clusters`` where rows belong together; fold gains under the paper's protocol.

@@ -30,6 +30,10 @@ class Candidates:
     scores: Mapping[str, FloatArray] = field(default_factory=dict)
     """What gates measured of each row, by gate; empty before they did."""
 
+    asked: NDArray[Any] | None = None
+    """Shape (n_rows,): the targets that rows were drawn for, where a teacher has given
+    them others; None: those that they have."""
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -40,6 +44,7 @@ class Candidates:
             self.regenerate[chosen],
             self.step[chosen],
             {name: score[chosen] for name, score in self.scores.items()},
+            None if self.asked is None else self.asked[chosen],
         )
 
     def of_lineage(self, member: int) -> Candidates:
@@ -61,7 +66,16 @@ class Candidates:
             np.concatenate([part.regenerate for part in parts]),
             np.concatenate([part.step for part in parts]),
             _joined_scores(parts),
+            _joined_asked(parts),
         )
+
+
+def _joined_asked(parts: Sequence[Candidates]) -> NDArray[Any] | None:
+    if all(part.asked is None for part in parts):
+        return None
+    return np.concatenate(
+        [p.rows.target if p.asked is None else p.asked for p in parts]
+    )
 
 
 def _joined_scores(parts: Sequence[Candidates]) -> dict[str, FloatArray]:

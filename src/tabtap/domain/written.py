@@ -25,7 +25,10 @@ def certificate_to_json(certificate: Certificate) -> dict[str, Any]:
 
     Of the evidence only the names are in it; its arrays are to be saved beside it.
     """
-    return to_json(certificate) | {"evidence": list(certificate.evidence)}
+    saved = to_json(certificate) | {"evidence": list(certificate.evidence)}
+    if not certificate.teacher:
+        del saved["teacher"]  # as files were before there were teachers
+    return saved
 
 
 def certificate_from_json(saved: Mapping[str, Any], evidence: Arrays) -> Certificate:
@@ -103,6 +106,8 @@ def table_from_arrays(schema: Schema, arrays: Arrays) -> Table:
 def candidates_to_arrays(rows: Candidates) -> dict[str, NDArray[Any]]:
     """Return the exact arrays of candidates."""
     own = {"regenerate": rows.regenerate, "step": rows.step}
+    if rows.asked is not None:
+        own["asked"] = rows.asked
     return table_to_arrays(rows.rows) | own | add_prefix("score", rows.scores)
 
 
@@ -110,11 +115,14 @@ def candidates_from_arrays(schema: Schema, arrays: Arrays) -> Candidates:
     """Return candidates, or raise ValueError if the arrays cannot be some."""
     table = table_from_arrays(schema, arrays)
     scores = strip_prefix("score", arrays)
-    found = Candidates(table, arrays["regenerate"], arrays["step"], scores)
+    asked = arrays.get("asked")
+    found = Candidates(table, arrays["regenerate"], arrays["step"], scores, asked)
     if found.regenerate.shape != table.missing.shape:
         raise ValueError(f"marks of shape {found.regenerate.shape} for {table!r}")
     if any(part.shape != (len(table),) for part in (found.step, *scores.values())):
         raise ValueError(f"steps or scores do not fit {table!r}")
+    if asked is not None and asked.shape != (len(table),):
+        raise ValueError(f"targets asked for do not fit {table!r}")
     return found
 
 

@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from tabtap.domain import (
     Alternative,
+    LearnerPrediction,
     Lineages,
     RefereeScores,
 )
@@ -29,7 +30,7 @@ from tabtap.evaluate.evaluators import (
     PanelEvaluator,
 )
 from tabtap.evaluate.figures import figure_kinds, plain_figure, prediction_of
-from tabtap.evaluate.judging import FoldReferee
+from tabtap.evaluate.judging import FoldReferee, said
 from tabtap.stages import Evaluator
 from tabtap.table.schema import FloatArray
 from tabtap.table.table import Table
@@ -54,10 +55,20 @@ class Tried:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TeacherAlone:
+    """What the run's teacher says of the real rows, each fold unseen."""
+
+    name: str
+    answers: Sequence[LearnerPrediction]
+    """One for each fold, in order."""
+
+
 def alternatives(
     referee: FoldReferee,
     real_scores: RefereeScores | None,
     with_rows: Tried | None = None,
+    teacher: TeacherAlone | None = None,
 ) -> tuple[Alternative, ...]:
     """Score what else can be done, and put the cheapest that is enough first.
 
@@ -69,12 +80,19 @@ def alternatives(
         What it said of real rows alone, so that nobody is asked twice.
     with_rows : Tried, optional
         The promised learner with the new rows that were let in.
+    teacher : TeacherAlone, optional
+        Who gave rows their targets, and can be trained itself.
     """
     panel = _panel_scores(referee, real_scores)
     tried = list(_alone(referee, real_scores, panel))
     if with_rows is not None:
         tried.append(with_rows)
-    tried += [_stack(referee, panel), *_in_context(referee)]
+    if teacher is None:
+        tried.append(_stack(referee, panel))
+    else:
+        tried.append(_teacher(referee, teacher))
+    if teacher is None or teacher.name != "tabpfn-v1":
+        tried += _in_context(referee)
     missing = [] if _has_weights(referee) else list(_how_to_fetch(referee.real))
     return (*_ordered(referee, tried), *missing)
 
@@ -159,6 +177,20 @@ def _stack(referee: FoldReferee, panel: RefereeScores) -> Tried:
         "cross-validated error."
     )
     return Tried("stack", words, _by_row(referee, answers), answers)
+
+
+def _teacher(referee: FoldReferee, teacher: TeacherAlone) -> Tried:
+    """Score the teacher as if it were the learner to be trained."""
+    parts = referee.by_partition(teacher.answers)
+    answers = np.stack([*map(said, parts)])
+    words = "Train the teacher itself on your rows alone"
+    if teacher.name == "stack":
+        return Tried("stack", f"{words}: {_STACK}.", _by_row(referee, answers), answers)
+    words = f"{words}: {teacher.name}."
+    return Tried("teacher alone", words, _by_row(referee, answers), answers)
+
+
+_STACK = "an average of several learners"
 
 
 def _proper(real: Table, answers: FloatArray) -> FloatArray:

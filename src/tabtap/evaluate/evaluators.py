@@ -151,7 +151,7 @@ def ensemble_learners(task: Task) -> Learners:
     make = MLPClassifier if task == "classification" else MLPRegressor
     network = make(hidden_layer_sizes=(100,), max_iter=500, random_state=SEED)
     if task == "regression":
-        network = _standardised(network)
+        network = standardised(network)
     members = {"forest": _forest(task), "linear": _linear(task), "network": network}
     return MappingProxyType(members)
 
@@ -327,10 +327,11 @@ def _small_network(task: Task) -> Estimator:
         max_iter=200,
         random_state=SEED,
     )
-    return network if task == "classification" else _standardised(network)
+    return network if task == "classification" else standardised(network)
 
 
-def _standardised(regressor: Estimator) -> Estimator:
+def standardised(regressor: Estimator) -> Estimator:
+    """Return a regressor that learns the target in standard deviations."""
     # A network learns nothing from a target of 1e-3 or 1e6 as it is.
     return TransformedTargetRegressor(regressor, transformer=StandardScaler())
 

@@ -332,12 +332,12 @@ class FoldReferee:
         answers = ask(evaluator, contexts, queries, self.real, "referee")
         members = [_members(answer, evaluator.name) for answer in answers]
         whole = {
-            name: self._by_partition([part[name] for part in members])
+            name: self.by_partition([part[name] for part in members])
             for name in members[0]
         }
         return RefereeScores(
             {name: self._score(parts) for name, parts in whole.items()},
-            {name: np.stack([*map(_said, parts)]) for name, parts in whole.items()},
+            {name: np.stack([*map(said, parts)]) for name, parts in whole.items()},
             is_mean=getattr(evaluator, "is_mean", False),
         )
 
@@ -359,7 +359,7 @@ class FoldReferee:
         beside = self.lineages.held_by(self.lineages.judging(fold), synthetic)
         return concat([self.real.take(self.lineages.seen(fold)), beside])
 
-    def _by_partition(
+    def by_partition(
         self, parts: Sequence[LearnerPrediction]
     ) -> list[LearnerPrediction]:
         """Return the answers to all real rows, once for each partition."""
@@ -386,7 +386,8 @@ def described_learners(evaluator: Evaluator, real: Table) -> dict[str, str]:
     }
 
 
-def _said(prediction: LearnerPrediction) -> FloatArray:
+def said(prediction: LearnerPrediction) -> FloatArray:
+    """Return an answer as an array: probabilities, or means."""
     if isinstance(prediction, ClassPrediction):
         return prediction.probabilities
     return prediction.mean

@@ -10,7 +10,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -167,55 +167,84 @@ def _answer_pair(
     encoded: tuple[FloatArray, FloatArray],
 ) -> LearnerPrediction:
     """Answer from encoded rows, or from columns if the learner asks for these."""
+    context = pair[0]
     if not names_columns(learner):
         try:
-            return _answer(name, learner, pair[0], *encoded)
+            return _fitted(name, learner, context, encoded[0]).answer_rows(encoded[1])
         except LACKS_COLUMNS as error:
             if not misses_columns(error):
                 raise
-    given = [rows_as_given(table) for table in pair]
-    return _answer(name, learner, pair[0], *given)
+    seen, unseen = (rows_as_given(table) for table in pair)
+    return _fitted(name, learner, context, seen).answer_rows(unseen)
 
 
-def _answer(
-    name: str, learner: Estimator, context: Table, seen: Rows, unseen: Rows
-) -> LearnerPrediction:
-    target = context.schema.target
-    if target is not None and target.task == "regression":
-        return _predict_values(name, learner, context.target_values, seen, unseen)
-    labels = context.target.astype(np.int64)
-    known = _predict_classes(name, learner, labels, seen, unseen)
-    probabilities = np.zeros((len(unseen), context.schema.n_conditions))
-    probabilities[:, np.unique(labels)] = known
-    return ClassPrediction(probabilities)
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedLearner:
+    """A learner that has learned a context and can be asked again and again."""
+
+    context: Table
+
+    seen: Rows
+    """The context as the learner knows it."""
+
+    model: Estimator | None
+    """None where the context has one class or value only, which is the answer."""
+
+    by_columns: bool = False
+    """Whether it goes by the columns of a frame."""
+
+    def answer(self, queries: Table, encoded: FloatArray) -> LearnerPrediction:
+        """Answer queries, which are ``encoded`` beside the context as well."""
+        rows = rows_as_given(queries) if self.by_columns else encoded
+        return self.answer_rows(rows)
+
+    def answer_rows(self, unseen: Rows) -> LearnerPrediction:
+        """Answer queries that look as the rows it has learned do."""
+        target = self.context.schema.target
+        if target is not None and target.task == "regression":
+            return self._values(unseen)
+        present = np.unique(self.context.target)
+        probabilities = np.zeros((len(unseen), self.context.schema.n_conditions))
+        known = np.full((len(unseen), len(present)), 1.0 / len(present))
+        if self.model is not None and len(unseen):
+            known = class_probabilities(self.model, unseen, len(present))
+        probabilities[:, present.astype(np.int64)] = known
+        return ClassPrediction(probabilities)
+
+    def _values(self, unseen: Rows) -> ValuePrediction:
+        values = self.context.target_values
+        if self.model is None or len(unseen) == 0:
+            flat = np.full(len(unseen), values[0])
+            return ValuePrediction(flat, np.zeros(len(unseen)))
+        moments = value_moments(self.model, unseen, self.seen, values)
+        return ValuePrediction(*moments)
 
 
-def _predict_classes(
-    name: str,
-    learner: Estimator,
-    labels: IntArray,
-    seen: Rows,
-    unseen: Rows,
-) -> FloatArray:
-    """Return probabilities of the classes that the context has, in code order."""
-    present, code = np.unique(labels, return_inverse=True)
-    if len(present) == 1 or len(unseen) == 0:
-        return np.full((len(unseen), len(present)), 1.0 / len(present))
-    model = _fit(name, learner, seen, code)
-    return class_probabilities(model, unseen, len(present))
+def fit_learner(name: str, learner: Estimator, context: Table) -> FittedLearner:
+    """Return a learner fitted on a context, to be asked as often as one likes.
+
+    As in ``answer_with``: it sees encoded rows, or columns if it goes by these.
+    """
+    if not names_columns(learner):
+        try:
+            return _fitted(name, learner, context, encode(context, [])[0])
+        except LACKS_COLUMNS as error:
+            if not misses_columns(error):
+                raise
+    fitted = _fitted(name, learner, context, rows_as_given(context))
+    return replace(fitted, by_columns=True)
 
 
-def _predict_values(
-    name: str,
-    learner: Estimator,
-    values: FloatArray,
-    seen: Rows,
-    unseen: Rows,
-) -> ValuePrediction:
-    if (values == values[0]).all() or len(unseen) == 0:  # LightGBM refuses one row
-        return ValuePrediction(np.full(len(unseen), values[0]), np.zeros(len(unseen)))
-    model = _fit(name, learner, seen, values)
-    return ValuePrediction(*value_moments(model, unseen, seen, values))
+def _fitted(name: str, learner: Estimator, context: Table, seen: Rows) -> FittedLearner:
+    target = context.target
+    if (target == target[0]).all():  # LightGBM refuses one value, others one class
+        return FittedLearner(context, seen, None)
+    schema = context.schema.target
+    if schema is not None and schema.task == "regression":
+        known: FloatArray | IntArray = context.target_values
+    else:
+        known = np.unique(target, return_inverse=True)[1].astype(np.int64)
+    return FittedLearner(context, seen, _fit(name, learner, seen, known))
 
 
 def _fit(

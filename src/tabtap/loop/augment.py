@@ -31,6 +31,7 @@ from tabtap.rng import stream
 from tabtap.stages import (
     Commitment,
     Gatekeeper,
+    Labeller,
     Observer,
     Proposer,
     Steering,
@@ -316,9 +317,8 @@ def _take_actions(
     )
     pool = now.pool
     admissions = []
-    for step, candidates in zip(numbers, proposed, strict=True):
-        numbered = replace(candidates, step=np.full(len(candidates), step, np.int64))
-        admission = _admit(context, baseline, committed, pool, numbered)
+    for candidates in _labelled(context, proposed, numbers):
+        admission = _admit(context, baseline, committed, pool, candidates)
         admissions.append(admission)
         pool = Candidates.joined([pool, admission.admitted])
     gains = _gains(context, baseline, admissions)
@@ -347,6 +347,18 @@ def _take_actions(
         )
     ]
     return WindowInProgress(pool, steering, (*now.steps, *records))
+
+
+def _labelled(
+    context: RunContext, proposed: Sequence[Candidates], numbers: range
+) -> list[Candidates]:
+    """Have all candidates of a batch labelled in one call; each knows its step."""
+    numbered = [
+        replace(part, step=np.full(len(part), step, np.int64))
+        for step, part in zip(numbers, proposed, strict=True)
+    ]
+    labelled = context.stages.labeller.label(Candidates.joined(numbered))
+    return [labelled.take(labelled.step == step) for step in numbers]
 
 
 def _gains(
@@ -403,6 +415,15 @@ def _admit(
 # ---- Where a run stands between two windows: all that is needed to go on.
 
 
+@dataclass(frozen=True, slots=True)
+class AskedTargets:
+    """No teacher: a row has the target that it was drawn for, as in the paper."""
+
+    def label(self, candidates: Candidates) -> Candidates:
+        """Return the candidates as they are."""
+        return candidates
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
     """The parts that a run is made of; those that learn are in ``Progress``."""
@@ -411,6 +432,7 @@ class Stages:
     gatekeeper: Gatekeeper
     utility: Utility
     commitment: Commitment
+    labeller: Labeller = field(default_factory=AskedTargets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

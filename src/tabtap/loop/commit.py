@@ -62,6 +62,9 @@ class CrossfitCommitment:
     clusters: IntArray | None = None
     """Group of every real row, if rows belong together."""
 
+    teacher: str = ""
+    """Who gives rows their targets, for the record."""
+
     def check(self, request: CommitRequest) -> Decision:
         """Score the pool beside real rows only and beside the incumbent."""
         standing = self._standing(request)
@@ -201,6 +204,7 @@ class CrossfitCommitment:
             copies=copies,
             over_copies=over_copies,
             learners=self.referee.learners,
+            teacher=self.teacher,
         )
 
     def _figures(

@@ -27,6 +27,7 @@ _STAGES = {
     "gates": "Looking at single rows",
     "evaluator": "Judging steps",
     "referee": "Judging sets of rows",
+    "teacher": "Giving rows their targets",
     "advice": "Scoring what else can be done",
 }
 
@@ -62,6 +63,8 @@ def _run(result: AugmentResult) -> TableBlock:
         ("Rows asked for", _budget(about.budget)),
         ("Judge of steps", _judge(about.evaluator, about.evaluator_why)),
         ("Learner promised", _judge(about.referee, about.referee_why)),
+        ("Teacher", _judge(about.teacher, about.teacher_why)),
+        *([("Condition", about.teacher_condition)] if about.teacher_condition else []),
         ("Groups", _groups_fact(result)),
         ("Fingerprint of the real rows", result.real_sha256 or "not on record"),
     ]
@@ -91,6 +94,11 @@ def _learner_blocks(result: AugmentResult) -> list[Block]:
     found: dict[str, str] = {}
     for check in result.certificates:
         found |= check.learners
+    taught = {
+        f"teacher: {name}": described
+        for name, described in result.about.teacher_members.items()
+    }
+    found |= taught
     unnamed = unnamed_words() if result.about.referee == BEST else ""
     if not found:
         return [Text((unnamed,))] if unnamed else []

@@ -84,6 +84,8 @@ def _about(result: AugmentResult) -> dict[str, Any]:
     # An archive sorts its JSON; settings have an order worth keeping.
     run["settings"] = json.dumps(result.about.settings)
     run["groups"] = groups_to_json(result.about.groups)
+    # Files of before there were teachers say nothing of one, and stay as they are.
+    run = {name: v for name, v in run.items() if v or not name.startswith("teacher")}
     return {
         "run": run,
         "table": whole_schema_to_json(result.real.schema),
@@ -280,6 +282,17 @@ class RunAbout:
     referee: str = ""
     referee_why: str = ""
     """Who judged whole pools, and a sentence that says why it was chosen."""
+
+    teacher: str = ""
+    teacher_why: str = ""
+    """Who gave drawn rows their targets, and a sentence that says why; empty or none:
+    they have those that they were drawn for."""
+
+    teacher_members: Mapping[str, str] = field(default_factory=dict)
+    """Class, settings and version of all that the teacher is made of."""
+
+    teacher_condition: str = ""
+    """What its answers oblige the owner of a model to that learns from them."""
 
     versions: Mapping[str, str] = field(default_factory=dict)
     """By package; see ``installed_versions``."""

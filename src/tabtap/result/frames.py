@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Number
 from typing import Any
@@ -71,7 +71,9 @@ def row_windows(rows: Candidates, steps: Sequence[StepRecord]) -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
-def provenance_frame(rows: Candidates, steps: Sequence[StepRecord]) -> pd.DataFrame:
+def provenance_frame(
+    rows: Candidates, steps: Sequence[StepRecord], teacher: str = ""
+) -> pd.DataFrame:
     """Return one row per synthetic row: its ancestor and how it was made."""
     names = [column.name for column in rows.rows.schema.features]
     by_step = {record.step: record for record in steps}
@@ -80,6 +82,8 @@ def provenance_frame(rows: Candidates, steps: Sequence[StepRecord]) -> pd.DataFr
     frame["anchor_row"] = rows.rows.origin
     frame["redrawn"] = _objects([_chosen(names, drawn) for drawn in rows.regenerate])
     frame["target"] = target_labels(rows.rows)
+    if rows.asked is not None:
+        frame["asked_target"] = target_labels(replace(rows.rows, target=rows.asked))
     frame["template"] = _objects([r and r.action.template.value for r in asked])
     frame["exploration"] = np.array(
         [np.nan if r is None else r.action.exploration for r in asked], np.float64
@@ -89,6 +93,8 @@ def provenance_frame(rows: Candidates, steps: Sequence[StepRecord]) -> pd.DataFr
     frame["fold"] = rows.rows.unseen_fold
     for gate, score in rows.scores.items():
         frame[f"score: {gate}"] = score
+    if teacher and rows.asked is not None:
+        frame["teacher"] = teacher
     return frame
 
 

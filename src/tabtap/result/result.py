@@ -209,9 +209,12 @@ class AugmentResult:
         ``anchor_row`` (place of its real ancestor in the table given), ``redrawn``
         (names of the columns that were generated), ``target``, ``template``,
         ``exploration``, ``step``, ``window``, ``fold`` (which its generator never saw;
-        -1 if it saw all rows), and a ``score: ...`` for all that gates measured.
+        -1 if it saw all rows), and a ``score: ...`` for all that gates measured.  Of
+        rows that a teacher labelled also ``teacher``, ``asked_target`` (the one that
+        the row was drawn for) and ``score: teacher``: the probability that it gives to
+        the class, or the standard deviation of the number.
         """
-        return provenance_frame(self.delivered, self.steps)
+        return provenance_frame(self.delivered, self.steps, self.about.teacher)
 
     @property
     def trace(self) -> pd.DataFrame:

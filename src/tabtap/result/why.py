@@ -131,7 +131,18 @@ def why_sentence(result: AugmentResult) -> str:
     said = _sentence(result)
     if result.forgotten:
         said = f"{said}; {_forgotten_clause(result)}"
-    return f"{said}.{untested_groups(result)}"
+    return f"{said}.{_condition(result)}{untested_groups(result)}"
+
+
+def _condition(result: AugmentResult) -> str:
+    """Say what the teacher's licence asks, where rows carry its answers."""
+    condition = result.about.teacher_condition
+    return f" {condition}" if condition and len(result.delivered) else ""
+
+
+def is_taught(result: AugmentResult) -> bool:
+    """Tell whether a teacher gave the rows their targets."""
+    return result.about.teacher not in ("", "none")
 
 
 def untested_groups(result: AugmentResult) -> str:
@@ -300,9 +311,12 @@ def _added(result: AugmentResult, last: Certificate) -> str:
     evidence = _paper_evidence(last)
     if last.over_real is not None:
         evidence = f"with {them} {_crossfit_evidence(last, last.over_real)}"
+    taught = ""
+    if is_taught(result):
+        taught = f", their targets given by the teacher ({result.about.teacher}),"
     return (
         f"{counted(n_added(result), 'synthetic row')} {verb} added to the "
-        f"{n_given(result)} real ones, because {evidence}"
+        f"{n_given(result)} real ones{taught or ','} because {evidence}"
     )
 
 
