@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 from scipy.stats import entropy
-from sklearn.metrics import brier_score_loss, log_loss, mean_squared_error
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    log_loss,
+    mean_squared_error,
+)
 
 from tabtap.domain import (
     MIN_PROBABILITY,
@@ -62,13 +67,14 @@ def test_an_answer_that_is_not_a_number_is_not_taken_for_certain():
     assert uncertainty[1] == 0.0
 
 
-def test_class_scores_are_one_less_half_the_brier_score(queries):
+def test_class_scores_are_half_accuracy_and_half_one_less_the_brier_score(queries):
     scores = ClassPrediction(STATED).scores(queries)
 
-    wanted = brier_score_loss(
+    brier = brier_score_loss(
         queries.target, STATED, labels=[0, 1, 2], scale_by_half=True
     )
-    assert scores.mean() == pytest.approx(1 - wanted)
+    accuracy = accuracy_score(queries.target, STATED.argmax(axis=1))
+    assert scores.mean() == pytest.approx((accuracy + 1 - brier) / 2)
 
 
 @pytest.mark.parametrize("true", [0.1, 0.5, 0.8])

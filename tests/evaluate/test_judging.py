@@ -486,8 +486,10 @@ def test_every_real_row_is_scored_in_its_place_without_its_own_fold(
     for fold in range(N_FOLDS):
         rows = np.flatnonzero(fold == FOLD)
         stated = probabilities_by_hand(one_column, shuffled, fold, synthetic)
-        unlikely = 1 - stated[np.arange(len(rows)), one_column.target[rows]]
-        assert scores[rows] == pytest.approx(1 - unlikely**2, rel=1e-4)
+        truth = one_column.target[rows]
+        unlikely = 1 - stated[np.arange(len(rows)), truth]
+        right = stated.argmax(axis=1) == truth
+        assert scores[rows] == pytest.approx((right + 1 - unlikely**2) / 2, rel=1e-4)
 
 
 def test_a_row_is_scored_once_in_each_partition_and_the_mean_is_taken(one_column):

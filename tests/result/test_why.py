@@ -5,7 +5,7 @@ import pytest
 from tabtap.domain import Alternative, Bound, Figure, Measured
 from tabtap.loop import Stop
 
-OWN_SCORE = "score: 1 less half the Brier score"
+OWN_SCORE = "score: half of it accuracy, half 1 less half the Brier score"
 
 
 def test_an_augmented_table_states_learner_rows_gain_and_confidence(result):

@@ -21,6 +21,7 @@ from tabtap.rivals.ladder import (
     TAP,
     LadderRung,
     TabDiff,
+    TaughtTAP,
     draw_hard_inpainting,
     draw_one_shot,
     draw_random_inpainting,
@@ -200,11 +201,14 @@ def run(frame):
     return rows, watch
 
 
-def test_it_adds_the_rows_that_a_user_would_get(frame, run):
-    rows, _ = run
+@pytest.mark.parametrize(("kind", "teacher"), [(TAP, "none"), (TaughtTAP, "auto")])
+def test_it_adds_the_rows_that_a_user_would_get(frame, kind, teacher):
+    train = read_frame(frame, "species")
+    method = kind(preset=EAGER, learner=HUNGRY)
+    rows = method.make(train, 30, np.random.default_rng(5), Stopwatch())
     seed = int(np.random.default_rng(5).integers(2**31))
     augmenter = TabularAugmenter(
-        preset=EAGER, budget=30, random_state=seed, learner=HUNGRY
+        preset=EAGER, budget=30, random_state=seed, learner=HUNGRY, teacher=teacher
     )
 
     theirs = augmenter.fit_table(frame, "species").delivered.rows
@@ -282,7 +286,7 @@ def referee_of_run(monkeypatch, make_rows, method, birds):
 def test_tap_alone_judges_and_so_minds_groups():
     minding = [n for n in METHOD_NAMES if isinstance(method_named(n), MindsGroups)]
 
-    assert minding == ["TAP"]
+    assert minding == ["TAP", "TAP + teacher"]
 
 
 def test_its_folds_keep_groups_on_one_side(monkeypatch):

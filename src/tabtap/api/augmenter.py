@@ -81,8 +81,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         something of a model that learns from it (see ``docs/howto/teacher.md``).
     scoring : str or callable, optional
         The yardstick: any scikit-learn scorer; of two text labels the last is the
-        positive one.  Default: 1 minus half the Brier score, or 1 minus the squared
-        error in variances of the target.
+        positive one.  Default: the mean of accuracy and of 1 minus half the Brier
+        score, or 1 minus the squared error in variances of the target.
     rules : str, path, list or Rules, optional
         What every row must obey: a TOML file, rule texts, or callables.
     gates : list of Gate, optional

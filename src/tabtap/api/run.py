@@ -152,9 +152,10 @@ def make_context(
         cross_share = teaching.cross_share
         proposal = replace(proposal, candidates_per_step=teaching.candidates_per_step)
         with watch.running("teacher"):
-            labeller = TeacherLabeller.of(
+            taught = TeacherLabeller.of(
                 request.teacher.teacher, real, lineages, request.groups
             )
+        labeller = watch.timed("teacher", taught)
     important = important_by_lineage(
         real, lineages, proposal, stream(request.seed, "columns")
     )
@@ -176,7 +177,7 @@ def make_context(
     standard = standard_gates(config.gates, request.rules)
     stages = Stages(
         proposer=watch.timed("proposals", proposer),
-        labeller=watch.timed("teacher", labeller),
+        labeller=labeller,
         gatekeeper=watch.timed("gates", Gates((*standard, *request.own.gates))),
         utility=counted,
         commitment=commitment,

@@ -35,7 +35,10 @@ $ tabtap compare train.csv --target price --learner lightgbm
 
 Exit codes: 0 a method is shown to help, 3 none is, 2 bad input, 130 interrupted."""
 
-USUAL = ("Copies", "Jitter", "SMOTE", "ARF", "TVAE", "TabDDPM", "TAP")
+USUAL = (
+    *("Copies", "Jitter", "SMOTE", "SMOTE + teacher", "ARF", "TVAE", "TabDDPM"),
+    *("TAP", "TAP + teacher"),
+)
 """Methods that are asked for by default: a control or two, and one of each kind."""
 
 

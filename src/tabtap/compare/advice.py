@@ -111,7 +111,8 @@ def _elsewhere(comparison: Comparison, chosen: Standing | None) -> str:
 _ROWS_OF = {
     "Copies": "on your rows repeated",
     "Jitter": "on your rows repeated with a little noise",
-    "TAP": "on the table that tabtap augment makes",
+    "TAP": "on the table that tabtap augment makes without a teacher",
+    "TAP + teacher": "on the table that tabtap augment makes",
 }
 
 

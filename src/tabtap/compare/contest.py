@@ -196,7 +196,7 @@ class MethodComparison:
 
     def _settings(self, method: str, learner: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return what a method is told: the one that judges, whom rows must help."""
-        return {"learner": learner} if method == "TAP" else {}
+        return {"learner": learner} if method in ("TAP", "TAP + teacher") else {}
 
     def parts(self, repeat: int) -> tuple[Table, Table]:
         """Return the training and the test rows of a repeat."""

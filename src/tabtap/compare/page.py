@@ -123,7 +123,7 @@ def _failures(comparison: Comparison) -> list[str]:
 
 
 _SCORE = {
-    "classification": "1 less half the Brier score",
+    "classification": "half of it accuracy, half 1 less half the Brier score",
     "regression": "1 less the squared error in variances of the target, an R2",
 }
 

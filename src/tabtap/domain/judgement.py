@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tabtap.domain.rows import Lineages
-from tabtap.table.schema import FloatArray, IntArray
+from tabtap.table.schema import FloatArray, IntArray, Schema, Task
 from tabtap.table.table import Table
 
 
@@ -232,6 +233,14 @@ class Certificate:
     n_folds: int = 0
     """Folds that the rows were cut into, each time; 0 under the paper's protocol."""
 
+    widening: float = 0.0
+    """How much wider bars are than those of independent rows; 0 in older files, where
+    the number of folds says it."""
+
+    is_squared: bool = False
+    """Whether scores are 1 less a squared error, and bars as ``gain_bound`` has them
+    for these."""
+
     look: int
     """One more than the attempts before that showed no gain: confidence is shared among
     attempts."""
@@ -289,6 +298,13 @@ class Decision:
     """Rows of the pool that the certificate is about: all of it, or a part."""
 
 
+def is_squared_error(scorer: str, schema: Schema) -> bool:
+    """Tell whether scores are 1 less a squared error: numbers, by our own yardstick."""
+    target = schema.target
+    own = " by " not in scorer
+    return own and target is not None and target.task == "regression"
+
+
 def worth_of(scorer: str, over_real: Bound, figures: Sequence[Figure]) -> float:
     """Return the gain that ``min_gain`` is about.
 
@@ -340,6 +356,7 @@ def cross_fitted(
     confidence: float,
     n_folds: int,
     clusters: IntArray | None = None,
+    widening: float = 0.0,
 ) -> Bound:
     """Bound a mean of differences that learners of overlapping rows have given.
 
@@ -347,7 +364,7 @@ def cross_fitted(
     learners that share most of their training rows, so their answers err together, and
     a mean over rows is less sure than one of independent rows.  The factor is that of
     Nadeau and Bengio (2003), "Inference for the generalization error": the square root
-    of 1 + n_folds * (test rows / training rows).
+    of 1 + n_folds * (test rows / training rows); or ``widening``, if it is given.
 
     Examples
     --------
@@ -356,8 +373,76 @@ def cross_fitted(
     1.5
     """
     bound = one_sided(differences, confidence, clusters)
-    factor = np.sqrt(1.0 + n_folds / (n_folds - 1))
+    factor = widening or np.sqrt(1.0 + n_folds / (n_folds - 1))
     return replace(bound, margin=float(bound.margin * factor))
+
+
+WIDENING: Mapping[Task, float] = MappingProxyType(
+    {"classification": 1.2, "regression": 1.5}
+)
+"""How much wider the bars of promises are than those of independent rows: measured, and
+for squared errors the factor of Nadeau and Bengio for five folds; see DECISIONS.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """How the error bars of promises are made."""
+
+    widening: float
+    """How much wider than those of independent rows."""
+
+    is_squared: bool = False
+    """Whether scores are 1 less a squared error."""
+
+    is_strict: bool = False
+    """Whether of two bars the wider one counts."""
+
+
+def gain_bound(
+    before: FloatArray,
+    after: FloatArray,
+    confidence: float,
+    bars: Bars,
+    clusters: IntArray | None = None,
+) -> Bound:
+    """Bound a mean gain of scores from below.
+
+    Where scores are 1 less a squared error, a few rows that are far off decide about
+    their mean and its bar.  So the bar then comes from each row's share of the gain,
+    (error before - error after) / (error before + error after), which lies from -1 to
+    1: the gain is as sure as the mean of these, and not shown where the two disagree
+    about its sign.
+
+    Examples
+    --------
+    >>> before, after = np.array([0.9, 0.5, -9.0]), np.array([0.95, 0.8, -4.0])
+    >>> round(gain_bound(before, after, 0.9, Bars(1.0)).lower, 2)
+    -1.25
+    >>> round(gain_bound(before, after, 0.9, Bars(1.0, is_squared=True)).lower, 2)
+    1.49
+    """
+    wide = bars.widening
+    plain = cross_fitted(after - before, confidence, 2, clusters, wide)
+    if not bars.is_squared or not np.isfinite(plain.gain):
+        return plain
+    together = (1.0 - before) + (1.0 - after)
+    share = (after - before) / np.where(together > 0.0, together, 1.0)
+    relative = cross_fitted(share, confidence, 2, clusters, wide)
+    if plain.gain * relative.gain <= 0.0:
+        return replace(plain, margin=max(plain.margin, abs(plain.gain)))
+    margin = float(plain.gain / relative.gain * relative.margin)
+    if bars.is_strict:
+        margin = max(margin, plain.margin)
+    return replace(plain, margin=margin)
+
+
+def is_best_of_several(scorer: str) -> bool:
+    """Tell whether nobody was named, so that the best of several is promised."""
+    return scorer.partition(" by ")[0] == BEST
+
+
+BEST = "best"
+"""What the best of the panel is called, where no learner is named."""
 
 
 def two_sided_fold_margin(fold_gains: FloatArray, confidence: float) -> float:

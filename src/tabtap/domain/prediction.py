@@ -72,9 +72,10 @@ class ClassPrediction:
         return np.asarray(-np.log(np.minimum(likely, 1.0)))
 
     def scores(self, queries: Table) -> FloatArray:
-        """Return 1 minus half the Brier score: 1 when sure and right, 0 when wrong.
+        """Return the mean of being right and of 1 minus half the Brier score.
 
-        It is proper: no learner gains by stating other probabilities than it believes.
+        1 when sure and right, 0 when sure and wrong.  It is proper: no learner gains by
+        stating other probabilities than it believes.
 
         Examples
         --------
@@ -85,11 +86,15 @@ class ClassPrediction:
         ... )
         >>> target = Target(column=column, task="classification", position=0)
         >>> queries = blank(Schema(features=(), target=target), np.array([0, 1]))
-        >>> ClassPrediction(np.array([[0.8, 0.2], [0.5, 0.5]])).scores(queries)
-        array([0.96, 0.75])
+        >>> ClassPrediction(np.array([[0.8, 0.2], [0.7, 0.3]])).scores(queries)
+        array([0.98 , 0.255])
         """
+        return 0.5 * self.right(queries) + 0.5 * (1.0 - self.brier(queries))
+
+    def brier(self, queries: Table) -> FloatArray:
+        """Return half the squared distance of what was stated from the truth."""
         truth = np.eye(self.probabilities.shape[1])[_labels(self, queries)]
-        return np.asarray(1.0 - 0.5 * ((self.probabilities - truth) ** 2).sum(axis=1))
+        return np.asarray(0.5 * ((self.probabilities - truth) ** 2).sum(axis=1))
 
     def right(self, queries: Table) -> FloatArray:
         """Return 1 where the most likely label is the query's own, and else 0.

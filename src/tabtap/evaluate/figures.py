@@ -123,7 +123,7 @@ def _log_loss(prediction: LearnerPrediction, rows: Table) -> FloatArray:
 
 
 def _brier(prediction: LearnerPrediction, rows: Table) -> FloatArray:
-    return np.asarray(1.0 - _labels(prediction).scores(rows))
+    return _labels(prediction).brier(rows)
 
 
 def _area(prediction: LearnerPrediction, rows: Table) -> FloatArray:

@@ -278,31 +278,22 @@ class TeacherLabeller:
         return cls(teacher.fit([real.take(rows) for rows in seen], own), lineages)
 
     def label(self, candidates: Candidates) -> Candidates:
-        """Return the candidates with taught targets, and how sure the teacher is.
-
-        The most likely class, or the predicted number, within the range of the
-        lineage's real targets and rounded as these are.
-        """
+        """Return the candidates with taught targets, and how sure the teacher is."""
         rows = candidates.rows
         places = [
             np.flatnonzero(rows.unseen_fold == member)
             for member in self.lineages.members
         ]
         answers = self.fitted.predict([rows.take(place) for place in places])
-        values, sureness = np.zeros(len(rows)), np.zeros(len(rows))
+        target, sureness = rows.target.copy(), np.zeros(len(rows))
         for place, answer, context in zip(
             places, answers, self.fitted.contexts, strict=True
         ):
-            if isinstance(answer, ClassPrediction):
-                values[place] = answer.probabilities.argmax(axis=1)
-                sureness[place] = answer.probabilities.max(axis=1)
-            elif isinstance(answer, ValuePrediction):
-                known = context.target_values
-                values[place] = np.clip(answer.mean, known.min(), known.max())
-                sureness[place] = np.sqrt(answer.variance)
+            taught, sureness[place] = relabel(rows.take(place), answer, context)
+            target[place] = taught.target
         return replace(
             candidates,
-            rows=_with_targets(rows, values),
+            rows=replace(rows, target=target),
             asked=rows.target,
             scores={**candidates.scores, TAUGHT: sureness},
         )
@@ -313,11 +304,22 @@ class TeacherLabeller:
         return [cast("LearnerPrediction", one) for one in self.fitted.predict(queries)]
 
 
-def _with_targets(rows: Table, values: FloatArray) -> Table:
-    target = rows.schema.target
-    if target is not None and target.task == "regression":
-        return rows.with_target(values)
-    return replace(rows, target=values.astype(rows.target.dtype))
+def relabel(
+    rows: Table, answer: LearnerPrediction | None, context: Table
+) -> tuple[Table, FloatArray]:
+    """Return rows with the targets that were answered, and how sure each is.
+
+    The most likely class with its probability, or the predicted number, rounded as
+    real ones and within those of the context, with its standard deviation.
+    """
+    if isinstance(answer, ClassPrediction):
+        labels = answer.probabilities.argmax(axis=1).astype(rows.target.dtype)
+        return replace(rows, target=labels), answer.probabilities.max(axis=1)
+    if isinstance(answer, ValuePrediction):
+        known = context.target_values
+        values = np.clip(answer.mean, known.min(), known.max())
+        return rows.with_target(values), np.sqrt(answer.variance)
+    return rows, np.zeros(len(rows))
 
 
 # ---- Who teaches: what the user's word stands for.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -25,10 +24,14 @@ from tabtap.domain import (
     ScoresToBeat,
 )
 from tabtap.domain.judgement import (
+    WIDENING,
+    Bars,
     best_elsewhere,
     best_place,
     confidence_at,
-    cross_fitted,
+    gain_bound,
+    is_best_of_several,
+    is_squared_error,
     table_sha256,
     two_sided_fold_margin,
     worth_of,
@@ -108,9 +111,7 @@ class CrossfitCommitment:
     ) -> Certificate:
         """Write down what the rows do to each learner."""
         effects = {
-            name: cross_fitted(
-                after - real.by_learner[name], BAR, certificate.n_folds, self.clusters
-            )
+            name: self._bound(real.by_learner[name], after, BAR)
             for name, after in with_rows.by_learner.items()
         }
         return replace(
@@ -156,14 +157,11 @@ class CrossfitCommitment:
     ) -> Certificate:
         """Decide about a part of the pool, and write down on what grounds."""
         attempt = request.n_attempts_used + 1
-        gain, increment = (evidence["after"] - evidence[k] for k in ("real", "before"))
-        bound = partial(
-            cross_fitted,
-            n_folds=request.lineages.n_folds_each,
-            clusters=self.clusters,
+        sure = confidence_at(attempt, self.config.confidence)
+        over_real = self._bound(evidence["real"], evidence["after"], sure)
+        over_incumbent = self._bound(
+            evidence["before"], evidence["after"], self.config.increment_confidence
         )
-        over_real = bound(gain, confidence_at(attempt, self.config.confidence))
-        over_incumbent = bound(increment, self.config.increment_confidence)
         delivered = _delivered_pool(request)
         best_alone = _best(real)
         figures = self._figures(real, chosen, best_alone, learner)
@@ -190,6 +188,8 @@ class CrossfitCommitment:
             over_incumbent=over_incumbent,
             over_real=over_real,
             n_folds=request.lineages.n_folds_each,
+            widening=self._bars.widening,
+            is_squared=self._bars.is_squared,
             look=attempt,
             shown=verdict.shown,
             committed=verdict.yes and len(delivered) > 0,
@@ -234,10 +234,20 @@ class CrossfitCommitment:
         asked = None if chosen.is_mean else (learner,)
         scores = self.referee.scores(twins, asked).choices()[learner]
         alone, with_rows = real.choices()[best_alone], chosen.choices()[learner]
-        gains = scores - alone, with_rows - scores
-        n_folds = request.lineages.n_folds_each
-        copies, over = (cross_fitted(g, BAR, n_folds, self.clusters) for g in gains)
-        return copies, over
+        return self._bound(alone, scores, BAR), self._bound(scores, with_rows, BAR)
+
+    def _bound(self, before: FloatArray, after: FloatArray, confidence: float) -> Bound:
+        return gain_bound(before, after, confidence, self._bars, self.clusters)
+
+    @property
+    def _bars(self) -> Bars:
+        """Where no learner is named, true gains are small, and both bars count."""
+        target, scorer = self.real.schema.target, self.referee.name
+        return Bars(
+            WIDENING["classification" if target is None else target.task],
+            is_squared=is_squared_error(scorer, self.real.schema),
+            is_strict=is_best_of_several(scorer),
+        )
 
 
 @dataclass(frozen=True, slots=True)

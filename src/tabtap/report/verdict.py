@@ -607,10 +607,11 @@ def _own_score(result: AugmentResult) -> str:
             f"RMSE falls. Larger is better.{more}"
         )
     return (
-        "The score that decides is 1 less half the Brier score. Each label was given a "
-        "probability; how far these are from the truth (1 for the right label, 0 for "
-        "the others) is squared, added up and halved. 1 is sure and right, 0 is sure "
-        f"and wrong, and nobody gains by overstating. Larger is better.{more}"
+        "The score that decides is the mean of accuracy and of 1 less half the Brier "
+        "score. Each label was given a probability; how far these are from the truth "
+        "(1 for the right label, 0 for the others) is squared, added up and halved. 1 "
+        "is sure and right, 0 is sure and wrong, and nobody gains by overstating. "
+        f"Larger is better.{more}"
     )
 
 

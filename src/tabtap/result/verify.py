@@ -15,8 +15,10 @@ import numpy as np
 
 from tabtap.domain import Bound, Certificate
 from tabtap.domain.judgement import (
+    Bars,
     confidence_at,
-    cross_fitted,
+    gain_bound,
+    is_best_of_several,
     table_sha256,
     two_sided_fold_margin,
     worth_of,
@@ -266,8 +268,14 @@ def _bound(certificate: Certificate, base: str, confidence: float) -> Bound:
     evidence = certificate.evidence
     clusters = evidence.get("clusters")
     whole = None if clusters is None else clusters.astype(np.int64)
-    gain = np.asarray(evidence["after"] - evidence[base])
-    return cross_fitted(gain, confidence, certificate.n_folds, whole)
+    before, after = (np.asarray(evidence[name]) for name in (base, "after"))
+    n_folds = certificate.n_folds
+    bars = Bars(
+        certificate.widening or float(np.sqrt(1.0 + n_folds / (n_folds - 1))),
+        is_squared=certificate.is_squared,
+        is_strict=is_best_of_several(certificate.scorer),
+    )
+    return gain_bound(before, after, confidence, bars, whole)
 
 
 def _same_bound(left: Bound, right: Bound) -> bool:

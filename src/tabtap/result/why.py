@@ -439,9 +439,12 @@ OWN = "score"
 """The score of predictions, which is asked for unless the user names another."""
 
 _WORDS: dict[Task, str] = {
-    "classification": "1 less half the Brier score",
+    "classification": "half of it accuracy, half 1 less half the Brier score",
     "regression": "1 less the squared error in variances of the target, an R2",
 }
+_BRIER_ALONE = "1 less half the Brier score"
+"""What it was in files whose certificates do not say how wide their bars are."""
+
 _AT_MOST_ONE = frozenset(
     {
         OWN,
@@ -476,4 +479,7 @@ def _score_words(result: AugmentResult) -> str:
     target = result.real.schema.target
     if target is None or metric_name(result) != OWN:
         return ""
+    is_older = not any(check.widening for check in result.certificates)
+    if is_older and target.task == "classification":
+        return _BRIER_ALONE
     return _WORDS[target.task]

@@ -67,7 +67,7 @@ def describe_method(method: Method) -> dict[str, Any]:
     return {"name": method.name, **settings}
 
 
-# ---- Every method by its name, in the order of the paper's tables.
+# ---- Every method by its name, in the order of the paper's tables; taught ones last.
 #
 # A method is imported only when it is named, so that one whose packages are not
 # installed stands in nobody's way.
@@ -83,6 +83,10 @@ class _Place(NamedTuple):
 
 def _rung(name: str) -> _Place:
     return _Place("ladder", "LadderRung", MappingProxyType({"rung": name}))
+
+
+def _taught(name: str) -> _Place:
+    return _Place("taught", "Taught", MappingProxyType({"method": name}))
 
 
 _PLACES: Mapping[str, _Place] = MappingProxyType(
@@ -101,6 +105,11 @@ _PLACES: Mapping[str, _Place] = MappingProxyType(
         "Random inpainting": _rung("random inpainting"),
         "Hard inpainting": _rung("hard inpainting"),
         "TAP": _Place("ladder", "TAP"),
+        "Copies + teacher": _taught("Copies"),
+        "Jitter + teacher": _taught("Jitter"),
+        "SMOTE + teacher": _taught("SMOTE"),
+        "One shot + teacher": _taught("One shot"),
+        "TAP + teacher": _Place("ladder", "TaughtTAP"),
     }
 )
 

@@ -26,6 +26,7 @@ from tabtap.domain import Candidates, GateContext, Template
 from tabtap.domain.rows import WHOLE
 from tabtap.errors import bad_setting
 from tabtap.evaluate.judging import FoldUtility, check_metric
+from tabtap.evaluate.teachers import choose_teacher
 from tabtap.gates import Gates, standard_gates
 from tabtap.loop import Limits, augment
 from tabtap.proposal import (
@@ -222,6 +223,9 @@ class TAP:
     """Whom rows must help, as ``TabularAugmenter`` takes it.  The mean of the panel is
     what the paper's study asks for, which averages its predictors."""
 
+    teacher: Any = "none"
+    """Who gives rows their targets; nobody does in the paper."""
+
     name: ClassVar[str] = "TAP"
 
     def __post_init__(self) -> None:
@@ -250,6 +254,8 @@ class TAP:
         preset = preset_named(self.preset)
         real = number_rows(train)
         request = request_for(real, preset, seed, groups, learner=self.learner)
+        teacher = choose_teacher(self.teacher, real, task_of(real))
+        request = replace(request, teacher=teacher)
         if n == 0:
             return train.empty()
         lineages = lineages_of(request)
@@ -260,6 +266,15 @@ class TAP:
         outcome = augment(context, fresh_start(request), Limits(budget=n))
         committed = outcome.progress.committed.rows
         return restore_origins(train, committed.take(lineages.delivered(committed)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaughtTAP(TAP):
+    """The same with a teacher, as ``tabtap augment`` runs."""
+
+    teacher: Any = "auto"
+
+    name: ClassVar[str] = "TAP + teacher"
 
 
 # ---- A run of the loop on rows that are a table already.

@@ -1,0 +1,105 @@
+"""The bar of a gain in squared error: as sure as the rows' own shares of it."""
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from tabtap.domain.judgement import WIDENING, Bars, gain_bound
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def squared(before, after, confidence=0.85, clusters=None):
+    bars = Bars(WIDENING["regression"], is_squared=True)
+    before, after = np.asarray(before), np.asarray(after)
+    return gain_bound(before, after, confidence, bars, clusters)
+
+
+def test_the_gain_is_the_mean_difference_and_the_bar_that_of_the_rows_shares(rng):
+    before = 1 - rng.chisquare(1, 40)
+    after = 1 - (1 - before) * rng.uniform(0.2, 1.0, 40)
+
+    bound = squared(before, after)
+
+    errors = 1 - before, 1 - after
+    share = (errors[0] - errors[1]) / (errors[0] + errors[1])
+    error = 1.5 * share.std(ddof=1) / np.sqrt(40)
+    least = share.mean() - student.ppf(0.85, 39) * error
+    assert bound.gain == pytest.approx((after - before).mean())
+    assert bound.lower == pytest.approx(bound.gain * least / share.mean())
+
+
+def test_one_row_that_is_far_off_does_not_hide_what_all_others_show(rng):
+    errors = rng.chisquare(1, 50)
+    errors[0] = 400.0
+    after = 1 - 0.5 * errors * rng.uniform(0.9, 1.1, 50)
+
+    assert squared(1 - errors, after).lower > 0
+
+
+def test_one_row_that_is_far_off_does_not_show_what_no_other_does(rng):
+    errors, after = rng.chisquare(1, 50), rng.chisquare(1, 50)
+    errors[0], after[0] = 400.0, 1.0  # most of the mean, none of the evidence
+
+    bound = squared(1 - errors, 1 - after)
+
+    assert bound.gain > 5.0
+    assert bound.lower <= 0.0
+
+
+def test_rows_that_get_worse_on_the_whole_are_no_gain_of_the_mean():
+    # Nine rows win a little of little, one loses much.
+    before = 1 - np.array([0.1] * 9 + [1.0])
+    after = 1 - np.array([0.01] * 9 + [4.0])
+
+    bound = squared(before, after)
+
+    assert bound.gain < 0
+    assert bound.lower < 0
+
+
+def test_rows_without_any_error_count_as_unchanged():
+    bound = squared(np.ones(5), np.ones(5))
+
+    assert bound.gain == 0.0 == bound.lower
+
+
+def test_rows_of_a_group_count_as_one(rng):
+    errors = rng.chisquare(1, 12)
+    after = 1 - 0.7 * errors * rng.uniform(0.5, 1.3, 12)
+    groups = np.repeat(np.arange(12), 3)
+
+    single = squared(1 - errors, after)
+    thrice = squared(1 - np.repeat(errors, 3), np.repeat(after, 3), clusters=groups)
+
+    assert thrice.lower == pytest.approx(single.lower)
+
+
+def test_where_nothing_is_gained_a_gain_is_seldom_shown(rng):
+    # Errors that differ by luck only, with tails: at most the share that is claimed.
+    shown = 0
+    for _ in range(400):
+        scale = rng.standard_t(3, 50) ** 2
+        both = scale * rng.chisquare(1, (2, 50))
+        shown += squared(1 - both[0], 1 - both[1]).lower > 0
+
+    assert shown / 400 <= 0.15
+
+
+def test_where_nobody_is_named_the_wider_of_both_bars_counts(rng):
+    errors = rng.chisquare(1, 50)
+    errors[0] = 400.0
+    before, after = 1 - errors, 1 - 0.5 * errors * rng.uniform(0.9, 1.1, 50)
+    loose, plain, strict = (
+        gain_bound(before, after, 0.85, bars).margin
+        for bars in (
+            Bars(1.5, is_squared=True),
+            Bars(1.5),
+            Bars(1.5, is_squared=True, is_strict=True),
+        )
+    )
+
+    assert strict == max(loose, plain) == plain
