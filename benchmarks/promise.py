@@ -272,10 +272,11 @@ class Choices:
 
 
 class Found(NamedTuple):
-    """An option, each row's gain over the best alone, and what widens the bar."""
+    """An option, each row's score without rows and with them, what widens the bar."""
 
     option: int
-    gains: FloatArray
+    before: FloatArray
+    after: FloatArray
     widening: float = 1.0
 
 
@@ -283,7 +284,7 @@ def stable(choices: Choices) -> Found:
     """Choose for each fold by the others; the first option unless one is ahead."""
     scores, first = list(choices.options), choices.best
     after = judgement.best_elsewhere(scores, choices.partitions, first)
-    return Found(judgement.best_place(scores, first), after - choices.alone[first])
+    return Found(judgement.best_place(scores, first), choices.alone[first], after)
 
 
 def chosen(choices: Choices) -> Found:
@@ -300,7 +301,7 @@ def chosen(choices: Choices) -> Found:
 def naive(choices: Choices) -> Found:
     """Promise the best option's own gain, as if it had not been chosen."""
     option = int(choices.options.mean(axis=1).argmax())
-    return Found(option, choices.options[option] - choices.alone[choices.best])
+    return Found(option, choices.alone[choices.best], choices.options[option])
 
 
 def maxt(choices: Choices) -> Found:
@@ -322,13 +323,13 @@ def xf(choices: Choices) -> Found:
     """Choose for each fold by the others, with rows and without; no first option."""
     before = _leader_elsewhere(choices.alone, choices.partitions)
     after = _leader_elsewhere(choices.options, choices.partitions)
-    return Found(naive(choices).option, after - before)
+    return Found(naive(choices).option, before, after)
 
 
 def xf0(choices: Choices) -> Found:
     """Choose for each fold by the others with rows; without, the best of all."""
     after = _leader_elsewhere(choices.options, choices.partitions)
-    return Found(naive(choices).option, after - choices.alone[choices.best])
+    return Found(naive(choices).option, choices.alone[choices.best], after)
 
 
 def own(choices: Choices) -> Found:
@@ -352,7 +353,8 @@ def _leader_elsewhere(scores: FloatArray, partitions: IntArray) -> FloatArray:
 RULES: Mapping[str, Callable[[Choices], Found]] = {
     rule.__name__: rule for rule in (chosen, stable, naive, maxt, xf, xf0, own)
 }
-NAIVE, WIDE = "naive", "Nadeau-Bengio"
+NAIVE, WIDE, OWN, SHARES = "naive", "Nadeau-Bengio", "product", "product, named"
+"""Bars as of independent rows, wider by a factor, and those of the product."""
 
 
 # ---- A rule applied to a cell.
@@ -363,7 +365,7 @@ class Setting:
     """Which rule, with which bar, partitions and parts; the product's by default."""
 
     rule: str = "chosen"
-    bar: str = WIDE
+    bar: str = OWN
     n_partitions: int = N_PARTITIONS
     parts: tuple[str, ...] = tuple(TAUGHT)
     """The whole pool first."""
@@ -375,7 +377,8 @@ class Judged(NamedTuple):
     """What a rule made of a cell, and what was true."""
 
     let_in: bool
-    gains: FloatArray
+    before: FloatArray
+    after: FloatArray
     bound: Bound
     truth: Truly
 
@@ -387,41 +390,59 @@ def judge(cell: Cell, setting: Setting) -> Judged:
     partitions = cell.partitions[:number]
     choices = Choices(cell.told(ALONE, number), options, partitions, level)
     found, alone = RULES[setting.rule](choices), choices.best
-    bound = bar(found.gains, cell, setting.bar, level)
+    bound = bar(found.before, found.after, cell, setting.bar, level)
     bound = replace(bound, margin=bound.margin * found.widening)
     place, learner = divmod(found.option, len(choices.alone))
     promise = (setting.parts[place], learner, alone, number)
-    is_large = bound.gain >= CommitConfig().min_gain
+    let_in = bound.lower > 0.0 and worth(cell, *promise) >= CommitConfig().min_gain
+    truth = cell.truth(*promise)
+    return Judged(bool(let_in), found.before, found.after, bound, truth)
+
+
+def worth(cell: Cell, part: str, learner: int, alone: int, number: int) -> float:
+    """Return the estimated gain in points of accuracy, or as a share of the RMSE."""
     plain = cell.plain[:, :, :number].mean(axis=(2, 3))
-    rise = plain[cell.about["parts"].index(promise[0]), learner] - plain[0, alone]
-    let_in = bound.lower > 0.0 and is_large and rise >= 0.0
-    return Judged(bool(let_in), found.gains, bound, cell.truth(*promise))
+    before, after = plain[0, alone], plain[cell.about["parts"].index(part), learner]
+    whole = abs(before) if cell.about["task"] == "regression" else 1.0
+    return float((after - before) / whole)
 
 
-def bar(gains: FloatArray, cell: Cell, kind: str, confidence: float) -> Bound:
+def bar(
+    before: FloatArray, after: FloatArray, cell: Cell, kind: str, confidence: float
+) -> Bound:
     """Bound a mean gain by one of the bars."""
-    n_folds, clusters = cell.about["n_folds"], cell.clusters
+    task, clusters = cell.about["task"], cell.clusters
+    if kind in (OWN, SHARES):
+        is_squared = task == "regression"
+        bars = judgement.Bars(
+            judgement.WIDENING[task], is_squared=is_squared, is_strict=kind == OWN
+        )
+        return judgement.gain_bound(before, after, confidence, bars, clusters)
     if kind == NAIVE:
-        return judgement.one_sided(gains, confidence, clusters)
-    return judgement.cross_fitted(gains, confidence, n_folds, clusters)
+        return judgement.one_sided(after - before, confidence, clusters)
+    n_folds = cell.about["n_folds"]
+    return judgement.cross_fitted(after - before, confidence, n_folds, clusters)
 
 
 # ---- Calibration: how far estimates are from the truth, in errors.
 
 
-def deviation(gains: FloatArray, truth: Truly, cell: Cell) -> tuple[float, ...]:
+def deviation(
+    before: FloatArray, after: FloatArray, truth: Truly, cell: Cell
+) -> tuple[float, ...]:
     """Hold an estimated gain against the true one, in standard errors.
 
     Returns the difference in errors of the naive bar and the test rows (NaN for none),
     how many times as long these are by the other bar, and the rows that count.
     """
-    count = len(gains if cell.clusters is None else np.unique(cell.clusters))
+    count = len(after if cell.clusters is None else np.unique(cell.clusters))
     one = stdtrit(count - 1, 0.9)
+    bounds = [bar(before, after, cell, kind, 0.9) for kind in (NAIVE, WIDE)]
     plain, wide = (
-        float(np.hypot(bar(gains, cell, kind, 0.9).margin / one, truth.error)) or np.nan
-        for kind in (NAIVE, WIDE)
+        float(np.hypot(bound.margin / one, truth.error)) or np.nan for bound in bounds
     )
-    return (float(gains.mean()) - truth.score) / plain, wide / plain, count
+    gain = float((after - before).mean())
+    return (gain - truth.score) / plain, wide / plain, count
 
 
 def learner_deviations(
@@ -430,10 +451,10 @@ def learner_deviations(
     """Return deviations of learners with new rows against themselves without."""
     found = []
     for cell, part in product(cells, (*DRAWN, *TAUGHT)):
-        gains = cell.told(part, n_partitions) - cell.told(ALONE, n_partitions)
+        alone, after = (cell.told(name, n_partitions) for name in (ALONE, part))
         for who in learners:
             truth = cell.truth(part, who, who, n_partitions)
-            found.append(deviation(gains[who], truth, cell))
+            found.append(deviation(alone[who], after[who], truth, cell))
     return np.array(found)
 
 
@@ -476,6 +497,8 @@ PARTITIONS = "## How many partitions\n\nThe chosen rule, with either bar."
 
 CONFIDENCE = "## How sure it has to be\n\nThe chosen rule with its bar."
 
+NAMED = "## Where a learner is named\n\nThe whole taught pool, each learner by itself."
+
 
 def promise_page(cells: Sequence[Cell], notes: str = "") -> str:
     """Return the page about cells of one size."""
@@ -494,7 +517,7 @@ def promise_page(cells: Sequence[Cell], notes: str = "") -> str:
 
 def _comparisons(cells: Sequence[Cell], setting: Setting) -> list[str]:
     """Return the sections that hold settings side by side."""
-    bars = [replace(setting, bar=kind) for kind in (NAIVE, WIDE)]
+    bars = [replace(setting, bar=kind) for kind in (NAIVE, WIDE, OWN)]
     rules = [replace(one, rule=name) for name in RULES for one in bars]
     numbers = range(1, setting.n_partitions + 1)
     partitions = [replace(one, n_partitions=n) for n in numbers for one in bars]
@@ -509,7 +532,34 @@ def _comparisons(cells: Sequence[Cell], setting: Setting) -> list[str]:
         *(PARTS, *outcome_tables(cells, ("parts",), offered_parts)),
         *(PARTITIONS, *outcome_tables(cells, ("n_partitions", "bar"), partitions)),
         *(CONFIDENCE, *outcome_tables(cells, ("confidence",), levels)),
+        *(NAMED, *named_tables(cells, setting)),
     ]
+
+
+def named_tables(cells: Sequence[Cell], setting: Setting) -> list[str]:
+    """Return, for each task, what comes of each learner as if it were the named one."""
+    sections = []
+    for task, some in grouped(cells, lambda cell: cell.about["task"]).items():
+        rows = []
+        for kind, level in product((NAIVE, WIDE, SHARES), LEVELS):
+            here = replace(setting, bar=kind, confidence=level)
+            pairs = product(some, range(len(PANEL)))
+            judged = [judge_named(cell, who, here) for cell, who in pairs]
+            told = outcome(judged, task)
+            rows.append([kind, f"{100 * level:g} %", *told.values()])
+        table = pages.markdown_table(["bar", "confidence", *told], rows)
+        sections += [f"In {UNITS[task]}, {len(some)} cells, six learners each:", table]
+    return sections
+
+
+def judge_named(cell: Cell, who: int, setting: Setting) -> Judged:
+    """Decide about the whole pool as if one learner were named."""
+    part, number = setting.parts[0], setting.n_partitions
+    before, after = (cell.told(name, number)[who] for name in (ALONE, part))
+    bound = bar(before, after, cell, setting.bar, setting.confidence)
+    large = worth(cell, part, who, who, number) >= CommitConfig().min_gain
+    truth = cell.truth(part, who, who, number)
+    return Judged(bool(bound.lower > 0.0 and large), before, after, bound, truth)
 
 
 def calibration_table(cells: Sequence[Cell], setting: Setting) -> str:
@@ -519,7 +569,9 @@ def calibration_table(cells: Sequence[Cell], setting: Setting) -> str:
     for (task, some), number in product(groups.items(), range(1, most + 1)):
         here = replace(setting, n_partitions=number)
         judged = [(judge(cell, here), cell) for cell in some]
-        promised = [deviation(one.gains, one.truth, cell) for one, cell in judged]
+        promised = [
+            deviation(one.before, one.after, one.truth, cell) for one, cell in judged
+        ]
         found = {"chosen rule": np.array(promised)}
         found["learners"] = learner_deviations(some, range(len(PANEL)), number)
         for who, name in enumerate(PANEL if number == most else ()):
