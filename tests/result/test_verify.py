@@ -199,10 +199,10 @@ def test_the_paper_s_error_bar_and_gain_are_recomputed(make_result, classes):
         assert said in wrong(with_certificate(result, 0, over_incumbent=forged))[0]
 
 
-def test_what_was_forgotten_is_unknown_and_not_wrong(result):
+def test_what_was_forgotten_is_said_and_not_called_wrong(result):
     findings = verify(result.forget(int(result.parent_indices[0])))
 
-    assert {finding.kind for finding in findings} == {"unknown"}
+    assert {finding.kind for finding in findings} == {"forgotten"}
     assert findings[0].window is None
     assert findings[1].text.endswith("forgotten, so its hash is no help")
 

@@ -209,7 +209,7 @@ def steps_without(
 
 def _used(column: Column, cells: NDArray[Any]) -> IntArray | None:
     """Return the codes that are in use, or None if all levels stay."""
-    if column.kind.is_numeric or not column.levels or _is_declared(column):
+    if column.kind.is_numeric or not column.levels or is_declared(column):
         return None
     used = np.unique(cells).astype(np.int64)
     if not len(used):
@@ -218,7 +218,8 @@ def _used(column: Column, cells: NDArray[Any]) -> IntArray | None:
     return None if len(used) == len(column.levels) == len(listed) else used
 
 
-def _is_declared(column: Column) -> bool:
+def is_declared(column: Column) -> bool:
+    """Whether a dtype lists its categories, seen or not, so that they stay."""
     if column.kind is Kind.IDENTIFIER:
         return False
     # This is polars' Categorical, which lists what it met; its Enum declares.
