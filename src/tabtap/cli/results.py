@@ -75,8 +75,8 @@ Nothing is signed: who changes rows, hashes and scores together is not found
 out. To show whose a result is, sign the file itself:
 $ ssh-keygen -Y sign -n tabtap -f KEY train.tap
 
-Exit codes: 0 all is as certified but what was forgotten, 3 something is not or
-is not known, 2 bad input."""
+Exit codes: 0 all is as certified but what was forgotten,
+3 something is not, or is not known, 2 bad input."""
 
 _STYLES = {
     "ok": "green",
