@@ -60,7 +60,7 @@ def test_what_was_forgotten_does_not_make_a_result_wrong(in_process, shelf):
     answer = in_process("verify", "left.tap", cwd=shelf)
 
     assert answer.code == 0
-    assert "forgotten 59 real rows" in " ".join(answer.out.split())
+    assert "unknown 59 real rows" in " ".join(answer.out.split())
     assert "Nothing is wrong; some of it can no longer be checked." in answer.out
 
 

@@ -417,8 +417,8 @@ def _write_report(result: AugmentResult, path: Path) -> None:
 # ---- The folder in which a run is kept until its table is written.
 #
 # It is beside the table that will be written, or in the user's cache for a table that
-# goes to a pipe.  Only files of ours are ever removed from it, by their whole names; and
-# nothing is locked or removed through a link, which may lead anywhere.
+# goes to a pipe.  Only files of ours are ever removed from it, by their whole names.
+# Nothing is locked or removed through a link, which may lead anywhere.
 
 
 _LOCK = "run.lock"

@@ -78,16 +78,7 @@ $ ssh-keygen -Y sign -n tabtap -f KEY train.tap
 Exit codes: 0 all is as certified but what was forgotten,
 3 something is not, or is not known, 2 bad input."""
 
-_STYLES = {
-    "ok": "green",
-    "forgotten": "yellow",
-    "unknown": "yellow",
-    "WRONG": "bold red",
-}
-
-
-_WORDS = {"wrong": "WRONG", "unknown": "unknown", "forgotten": "forgotten"}
-"""What a line begins with, the worst first."""
+_STYLES = {"ok": "green", "unknown": "yellow", "WRONG": "bold red"}
 
 
 def verify(result: ResultFile) -> int:
@@ -133,11 +124,13 @@ def _window(certificate: Certificate) -> str:
 
 
 def _line(screen: Screen, what: str, findings: Sequence[Finding]) -> None:
-    kinds = {finding.kind for finding in findings}
-    word = next((word for kind, word in _WORDS.items() if kind in kinds), "ok")
-    screen.say(f"{word:<10}{what}", _STYLES[word])
+    word = "ok"
+    if findings:
+        wrong = any(finding.kind == "wrong" for finding in findings)
+        word = "WRONG" if wrong else "unknown"
+    screen.say(f"{word:<8}{what}", _STYLES[word])
     for finding in findings:
-        screen.say(f"          {finding.text}")
+        screen.say(f"        {finding.text}")
 
 
 # ---- ``tabtap forget``: a result without some real rows and what was made of them.
