@@ -239,6 +239,50 @@ def test_rows_that_stay_keep_their_hashes_when_others_are_forgotten(result):
     assert wrong
 
 
+def test_no_hash_of_a_forgotten_row_is_left(result):
+    """Whoever knows the other rows could test guesses of it."""
+    lost, *_ = result.delivered.step // 2  # two steps make a window
+
+    left = result.forget(int(result.parent_indices[0])).content_sha256
+
+    assert left.keys() <= result.content_sha256.keys() - {"real", f"window {lost}"}
+    assert "steps" in left
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars", "numpy", "arrow"])
+def test_results_of_every_container_are_honest(make_result, tmp_path, container):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=30).round(2),
+            "n": rng.integers(0, 90, 30),
+            "name": rng.choice(["a", "b", "ç"], 30),
+            "wave": pd.to_datetime(["2020-01-01", "2021-01-01"] * 15).tz_localize(
+                "UTC"
+            ),
+            "y": rng.choice(["no", "yes"], 30),
+        }
+    )
+    given = {
+        "pandas": lambda: (frame.assign(band=pd.cut(frame["wave"], 2)), "y"),
+        "polars": lambda: (pytest.importorskip("polars").from_pandas(frame), "y"),
+        "numpy": lambda: (frame[["x", "n"]].to_numpy(), frame["y"].to_numpy()),
+        "arrow": lambda: (frame.convert_dtypes(dtype_backend="pyarrow"), "y"),
+    }
+    X, y = given[container]()
+    table = read_frame(X, y) if isinstance(y, str) else read_frame(X, y=y)
+    result, path = make_result(table), tmp_path / "r"
+    assert len(result.delivered)
+
+    for made in (result, result.forget(int(result.parent_indices[0]))):
+        made.save(path)
+        back = load_result(path)
+
+        assert verify_copies(back, path) == []
+        assert verify(back) == verify(made)
+        assert {finding.kind for finding in verify(back)} <= {"forgotten"}
+
+
 def test_labels_of_a_type_that_cannot_be_saved_are_hashed_all_the_same(make_result):
     quarters = pd.Categorical(pd.PeriodIndex(["2024Q1", "2024Q2"] * 6, freq="Q"))
     frame = pd.DataFrame({"x": np.arange(12) * 0.1, "q": quarters, "y": ["a", "b"] * 6})

@@ -442,7 +442,7 @@ def tensors_sha256_of(tensors: Mapping[str, Tensor]) -> str:
         tensor = tensors[name].contiguous()
         about = [name, str(tensor.dtype), list(tensor.shape)]
         digest.update(json.dumps(about).encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 

@@ -181,10 +181,13 @@ def _add_column(
     values = cells[present]
     if not column.kind.is_numeric:
         # Codes in the order in which levels come up, which forgetting does not change.
-        used, first, place = np.unique(values, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        about.append([_level(column.levels[used[number]]) for number in order])
-        values = np.argsort(order)[place].astype(np.int64)
+        first = np.full(len(column.levels), len(values))
+        first[values[::-1]] = np.arange(len(values))[::-1]
+        used = np.argsort(first)[: int(np.sum(first < len(values)))]
+        about.append([_level(column.levels[code]) for code in used])
+        number = np.zeros(len(column.levels), np.int64)
+        number[used] = np.arange(len(used))
+        values = number[values]
     digest.update(_canonical(about))
     _add_arrays(digest, {"missing": missing, "values": values})
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabtap.domain import StepRecord
 from tabtap.errors import UserInputError
-from tabtap.result.frames import NO_TARGET
+from tabtap.result.frames import NO_TARGET, row_windows
 from tabtap.table.cells import times_from_counts
 from tabtap.table.schema import (
     BoolArray,
@@ -58,7 +58,15 @@ def forget_rows(result: AugmentResult, row: int | Sequence[int]) -> AugmentResul
         forgotten=tuple(sorted({*result.forgotten, *rows})),
         n_removed=result.n_removed + n_removed,
         codes_given=composed(result.codes_given, clean.kept),
+        content_sha256=_hashes_left(result, stays),
     )
+
+
+def _hashes_left(result: AugmentResult, stays: BoolArray) -> dict[str, str]:
+    """Leave out hashes that are of forgotten rows: by them a guess could be tested."""
+    lost = row_windows(result.delivered.take(~stays), result.steps)
+    gone = {"real", *(f"window {number}" for number in lost.tolist())}
+    return {k: part for k, part in result.content_sha256.items() if k not in gone}
 
 
 def _numbers(row: int | Sequence[int]) -> list[int]:

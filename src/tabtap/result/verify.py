@@ -17,7 +17,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 
 from tabtap.archive import DAMAGE
 from tabtap.domain import Bound, Certificate
@@ -232,6 +231,8 @@ def _says_the_same(name: str, found: bytes, wanted: bytes) -> bool:
 
 def _parquet_columns(content: bytes, like: bytes) -> dict[str, list[Any]]:
     """Return the columns of a parquet file, if it is not larger than it may be."""
+    from pyarrow import parquet
+
     file, own = (parquet.ParquetFile(BytesIO(part)) for part in (content, like))
     if file.metadata.num_rows != own.metadata.num_rows:
         raise ValueError("another number of rows")

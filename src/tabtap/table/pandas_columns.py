@@ -538,7 +538,7 @@ def dtype_from_text(text: str) -> Any:  # noqa: ANN401
 
 def _is_known(text: str) -> bool:
     if text.startswith("interval["):
-        return _is_known(arguments(text).partition(",")[0])
+        return _is_known(arguments(text).rpartition(",")[0])  # without ", right"
     if family(text) == "time":
         return is_time(text)
     return text.startswith("period[") or (
