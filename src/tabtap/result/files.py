@@ -160,11 +160,18 @@ def _rows_sha256(rows: Table, arrays: Arrays) -> str:
         _add_column(digest, column, cells, missing)
     if (target := schema.target) is not None:
         digest.update(_canonical([target.task, target.position]))
-        _add_column(digest, target.column, rows.target, np.zeros(len(rows), np.int8))
-    cells_too = {"missing", "target", *(f"cell{n}" for n in range(len(rows.cells)))}
-    rest = {name: part for name, part in arrays.items() if name not in cells_too}
-    _add_arrays(digest, rest)
+        no_holes = np.zeros(len(rows), np.int8)
+        for name in _TARGETS:
+            if name in arrays:
+                _add_column(digest, target.column, arrays[name], no_holes)
+    decoded = {f"cell{number}" for number in range(len(rows.cells))}
+    rest = arrays.keys() - decoded - {"missing", *_TARGETS}
+    _add_arrays(digest, {name: arrays[name] for name in rest})
     return digest.hexdigest()
+
+
+_TARGETS = ("target",)
+"""Arrays that hold codes or numbers of the target."""
 
 
 def _add_column(

@@ -57,6 +57,8 @@ class Finding:
         return f"{place}: {self.text}"
 
 
+# Scores of a file may be any numbers, and warnings are for those who run something.
+@np.errstate(all="ignore")
 def verify(result: AugmentResult) -> list[Finding]:
     """Recompute hashes, bounds and decisions of a result.
 
@@ -106,21 +108,17 @@ def verify(result: AugmentResult) -> list[Finding]:
     if result.certificates and not known:
         text = "the settings do not say when a pool is committed"
         findings.append(Finding("unknown", None, text))
-    # Scores of a file may be any numbers, and warnings are for those who run something.
-    with np.errstate(all="ignore"):
-        for place, certificate in enumerate(result.certificates):
-            before = result.certificates[:place]
-            if certificate.protocol == "crossfit" and not certificate.n_folds:
-                text = (
-                    "it was judged by the rule of an older tabtap, which is not known"
-                )
-                findings.append(Finding("unknown", certificate.window, text))
-                continue
-            texts = [*_order(certificate, before), *_usable(certificate)]
-            if not texts:
-                texts += [*_measured(certificate), *_standing(certificate, before)]
-                texts += _decided(certificate, before, commit) if known else ()
-            findings += [Finding("wrong", certificate.window, text) for text in texts]
+    for place, certificate in enumerate(result.certificates):
+        before = result.certificates[:place]
+        if certificate.protocol == "crossfit" and not certificate.n_folds:
+            text = "it was judged by the rule of an older tabtap, which is not known"
+            findings.append(Finding("unknown", certificate.window, text))
+            continue
+        texts = [*_order(certificate, before), *_usable(certificate)]
+        if not texts:
+            texts += [*_measured(certificate), *_standing(certificate, before)]
+            texts += _decided(certificate, before, commit) if known else ()
+        findings += [Finding("wrong", certificate.window, text) for text in texts]
     return findings
 
 
