@@ -111,10 +111,11 @@ def candidates_to_arrays(rows: Candidates) -> dict[str, NDArray[Any]]:
 
 def candidates_from_arrays(schema: Schema, arrays: Arrays) -> Candidates:
     """Return candidates, or raise ValueError if the arrays cannot be some."""
+    measured = [name for name in arrays if name.startswith("score.")]
+    wanted = {"regenerate": np.bool_, "step": np.int64}
+    _check_types(arrays, wanted | dict.fromkeys(measured, np.float64))
     table = table_from_arrays(schema, arrays)
     scores = strip_prefix("score", arrays)
-    _check_types(arrays, {"regenerate": np.bool_, "step": np.int64})
-    _check_types(scores, dict.fromkeys(scores, np.float64))
     found = Candidates(table, arrays["regenerate"], arrays["step"], scores)
     if found.regenerate.shape != table.missing.shape:
         raise ValueError(f"marks of shape {found.regenerate.shape} for {table!r}")

@@ -101,7 +101,7 @@ def _about(result: AugmentResult) -> dict[str, Any]:
     # An archive sorts its JSON; settings have an order worth keeping.
     run["settings"] = json.dumps(result.about.settings)
     run["groups"] = groups_to_json(result.about.groups)
-    about = {
+    return {
         "run": run,
         "table": whole_schema_to_json(result.real.schema),
         "index": index_to_json(result.index),
@@ -111,10 +111,14 @@ def _about(result: AugmentResult) -> dict[str, Any]:
         "real_sha256": result.real_sha256,
         "forgotten": list(result.forgotten),
         "n_removed": result.n_removed,
+        **_hashes(result),
     }
-    if result.content_sha256:  # older results have none
-        about["content_sha256"] = dict(result.content_sha256)
-    return about
+
+
+def _hashes(result: AugmentResult) -> dict[str, Any]:
+    # Results of older versions have none, and stay as they are.
+    known = dict(result.content_sha256)
+    return {"content_sha256": known} if known else {}
 
 
 def _zipped(members: dict[str, bytes]) -> bytes:
@@ -319,14 +323,12 @@ def certificates_for_people(result: AugmentResult) -> dict[str, Any]:
     said = "the table that the run was given"
     if result.forgotten:
         said += ", before these real rows and their descendants were removed"
-    shown: dict[str, Any] = {
+    return {
         "describes": said,
         "forgotten_rows": list(result.forgotten),
         "certificates": [_finite(_shown(c)) for c in result.certificates],
+        **_hashes(result),
     }
-    if result.content_sha256:
-        shown["content_sha256"] = dict(result.content_sha256)
-    return shown
 
 
 def _shown(certificate: Certificate) -> dict[str, Any]:
