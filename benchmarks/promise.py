@@ -332,13 +332,6 @@ def xf0(choices: Choices) -> Found:
     return Found(naive(choices).option, choices.alone[choices.best], after)
 
 
-def own(choices: Choices) -> Found:
-    """Promise the best learner alone its own gain; only the part is chosen."""
-    asked = np.arange(choices.best, len(choices.options), len(choices.alone))
-    found = xf0(replace(choices, options=choices.options[asked]))
-    return found._replace(option=int(asked[found.option]))
-
-
 def _leader_elsewhere(scores: FloatArray, partitions: IntArray) -> FloatArray:
     """Score each fold by whichever has the largest mean on the others."""
     found = np.zeros(partitions.shape)
@@ -351,7 +344,7 @@ def _leader_elsewhere(scores: FloatArray, partitions: IntArray) -> FloatArray:
 
 
 RULES: Mapping[str, Callable[[Choices], Found]] = {
-    rule.__name__: rule for rule in (chosen, stable, naive, maxt, xf, xf0, own)
+    rule.__name__: rule for rule in (chosen, stable, naive, maxt, xf, xf0)
 }
 NAIVE, WIDE, OWN, SHARES = "naive", "Nadeau-Bengio", "product", "product, named"
 """Bars as of independent rows, wider by a factor, and those of the product."""

@@ -29,10 +29,12 @@ _LENGTH_BYTES = 8
 """A safetensors file begins with the length of its header."""
 
 _WAY_OUT = "Restore it from a copy, or make and save it anew."
-_UNREADABLE = (SafetensorError, KeyError, TypeError, ValueError, AttributeError)
 
-DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError,
+          RecursionError)  # fmt: skip
 """What goes wrong where the content of a file is taken for what it is not."""
+
+_UNREADABLE = (SafetensorError, *DAMAGE)
 
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -144,10 +146,21 @@ def reading(path: str | Path, what: str) -> Iterator[None]:
     try:
         yield
     except FileFormatError as error:
-        raise damaged(path, str(error).rstrip(".")) from error
+        raise damaged(path, one_line(error).rstrip(".")) from error
     except DAMAGE as error:
-        found = f"it holds what no {what} has ({type(error).__name__}: {error})"
-        raise damaged(path, found) from error
+        found = f"it holds what no {what} has ({type(error).__name__}: "
+        raise damaged(path, f"{found}{one_line(error)})") from error
+
+
+def one_line(error: Exception) -> str:
+    """Return what an error says, short and printable: it may quote the file."""
+    text = " ".join(str(error).split())
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+_LONGEST = 200
+"""Letters of an error that are repeated."""
 
 
 def foreign(path: str | Path, name: str) -> FileFormatError:
@@ -164,8 +177,7 @@ def _header(content: bytes, path: str | Path, name: str) -> Mapping[str, Any]:
         outer = json.loads(content[_LENGTH_BYTES : _LENGTH_BYTES + length])
         header = json.loads(outer["__metadata__"][_KEY])
         known = header["format"] == name
-    # A header that is nested too deeply is not ours either.
-    except (*_UNREADABLE, RecursionError):
+    except _UNREADABLE:
         header, known = {}, False
     if not known:
         raise foreign(path, name)

@@ -35,8 +35,9 @@ def arrays_of(value: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401
 def from_json(kind: type[_Value], saved: Mapping[str, Any]) -> _Value:
     """Return the dataclass that was written, its arrays among what was saved.
 
-    A part that is no longer as ``to_json`` wrote it but an object again is taken as it
-    is.  A field that has a default may be missing: older files do not know it.
+    A part that is no longer as ``to_json`` wrote it but a dataclass, a mapping or an
+    array again is taken as it is, if it is of the type hinted.  A field that has a
+    default may be missing: older files do not know it.
 
     Raises
     ------
@@ -79,6 +80,8 @@ def _read(hint: Any, saved: Any) -> Any:  # noqa: ANN401
         return from_json(kind, saved)
     if issubclass(kind, Enum):
         return kind(saved)
+    if kind is np.ndarray and isinstance(saved, np.ndarray):
+        return _array(get_args(hint), saved)
     # A whole number that was given for a float is written as it is.
     if type(saved) is not kind and (type(saved), kind) != (int, float):
         raise TypeError(f"{saved!r} is not a {kind.__name__}")
@@ -109,9 +112,16 @@ def _tuple(hints: tuple[Any, ...], saved: Any) -> tuple[Any, ...]:  # noqa: ANN4
 
 
 def _mapping(hints: tuple[Any, ...], saved: Any) -> Mapping[Any, Any]:  # noqa: ANN401
-    if isinstance(saved, Mapping):
-        return saved
-    return {_read(hints[0], key): _read(hints[1], part) for key, part in saved}
+    parts = saved.items() if isinstance(saved, Mapping) else saved
+    return {_read(hints[0], key): _read(hints[1], part) for key, part in parts}
+
+
+def _array(hints: tuple[Any, ...], saved: NDArray[Any]) -> NDArray[Any]:
+    """Return an array if it holds what its hint says."""
+    (wanted,) = get_args(hints[1])
+    if wanted is not Any and saved.dtype != wanted:
+        raise TypeError(f"an array of {saved.dtype} instead of {wanted.__name__}")
+    return saved
 
 
 _READERS: Mapping[Any, Callable[[tuple[Any, ...], Any], Any]] = {

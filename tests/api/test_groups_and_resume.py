@@ -1,10 +1,19 @@
+import json
+
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 from stand_ins import Listener, StopAfter
 
 from tabtap.api import TabularAugmenter
-from tabtap.errors import RuleBrokenWarning, RunInterrupted, UserInputError
+from tabtap.archive import Archive, read_archive, write_archive
+from tabtap.diffusion.files import FORMAT_NAME, FORMAT_VERSION
+from tabtap.errors import (
+    FileFormatError,
+    RuleBrokenWarning,
+    RunInterrupted,
+    UserInputError,
+)
 
 
 def make(tiny, judge, **settings):
@@ -35,6 +44,37 @@ def test_a_folder_of_another_run_is_not_taken_up(tiny, helpful, patients, tmp_pa
     fresh = make(tiny, helpful, random_state=1).fit_resample(X, y)
 
     assert_frame_equal(other[0], fresh[0])
+
+
+def with_more_steps(about):
+    about["config"]["n_sample_steps"] = 10**6  # a draw would last for days
+
+
+def with_another_name(about):
+    about["schema"]["features"][0]["name"] = "other"
+
+
+def with_another_fold(about):
+    about["unseen_folds"][0] = 2
+
+
+@pytest.mark.parametrize(
+    "change", [with_more_steps, with_another_name, with_another_fold]
+)
+def test_kept_backbones_that_are_not_of_this_run_are_not_taken_up(
+    tiny, helpful, patients, tmp_path, change
+):
+    X, y, _ = patients
+    make(tiny, helpful, checkpoint=tmp_path).fit_resample(X, y)
+    (path,) = tmp_path.glob("backbones-*.tap")
+    kind = {"name": FORMAT_NAME, "version": FORMAT_VERSION}
+    found = read_archive(path, **kind)
+    about = json.loads(json.dumps(found.about))
+    change(about)
+    write_archive(Archive(found.arrays, about), path, **kind)
+
+    with pytest.raises(FileFormatError, match="another table, of other folds or sett"):
+        make(tiny, helpful, checkpoint=tmp_path).fit_resample(X, y)
 
 
 def test_rows_of_one_group_never_sit_on_both_sides(tiny, helpful, patients):

@@ -54,6 +54,43 @@ def test_a_result_that_was_tampered_with_is_exit_code_3(in_process, shelf):
     assert "WRONG" in answer.out
 
 
+def test_what_was_forgotten_does_not_make_a_result_wrong(in_process, shelf):
+    tabtap.load(shelf / "birds.tap").forget(0).save(shelf / "left.tap")
+
+    answer = in_process("verify", "left.tap", cwd=shelf)
+
+    assert answer.code == 0
+    assert "unknown 59 real rows" in " ".join(answer.out.split())
+    assert "Nothing is wrong; some of it can no longer be checked." in answer.out
+
+
+def test_a_result_that_says_too_little_is_exit_code_3(in_process, shelf):
+    result = tabtap.load(shelf / "birds.tap")
+    replace(result, content_sha256={}).save(shelf / "older.tap")
+    replace(result.forget(0), content_sha256={}).save(shelf / "both.tap")
+
+    for name in ("older.tap", "both.tap"):
+        answer = in_process("verify", name, cwd=shelf)
+
+        assert answer.code == 3
+        assert "unknown" in answer.out
+        assert "some of it cannot be checked" in answer.out
+
+
+@pytest.mark.parametrize("min_gain", ["much", None, [], {"a": 1}], ids=repr)
+def test_a_result_of_wrong_types_is_called_damaged(in_process, shelf, min_gain):
+    result = tabtap.load(shelf / "birds.tap")
+    commit = {**result.about.settings["augment"]["commit"], "min_gain": min_gain}
+    settings = {"augment": {"commit": commit}}
+    about = replace(result.about, settings=settings)
+    replace(result, about=about).save(shelf / "odd.tap")
+
+    answer = in_process("verify", "odd.tap", cwd=shelf)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.said.startswith("Error: 'odd.tap' is damaged: ")
+
+
 @pytest.mark.parametrize("command", ["report", "verify"])
 def test_a_file_that_is_no_result_is_bad_input(in_process, shelf, command):
     (shelf / "not.tap").write_bytes(b"something else")

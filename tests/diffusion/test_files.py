@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -98,6 +99,61 @@ def test_a_file_that_holds_no_backbone_is_refused(tmp_path, backbone, change):
         read_stack(path, CPU)
 
     assert "\n" not in str(caught.value)
+
+
+def with_config(**parts):
+    return lambda a: Archive(
+        a.arrays, {**a.about, "config": {**a.about["config"], **parts}}
+    )
+
+
+def with_layout(**parts):
+    return lambda a: Archive(
+        a.arrays, {**a.about, "layout": {**a.about["layout"], **parts}}
+    )
+
+
+def with_levels(n_levels):
+    def change(archive):
+        about = json.loads(json.dumps(archive.about))
+        single = [g for g in about["groups"][0] if g["kind"] == "single"]
+        single[0]["n_levels"] = n_levels
+        return Archive(archive.arrays, about)
+
+    return change
+
+
+HUGE = {
+    "width": with_config(width=10**9),
+    "width of the paper's network": with_config(size="paper", width=10**9),
+    "depth": with_config(depth=10**12),
+    "width and depth": with_config(width=2, depth=10**9),
+    "tokens": with_layout(group_sizes=[10**12]),
+    "tokens of many groups": with_layout(group_sizes=[10**6] * 10**4),
+    "negative tokens": with_layout(group_sizes=[-1]),
+    "numbers": with_layout(n_numbers=10**12),
+    "conditions": with_layout(n_conditions=10**12),
+    "states": with_layout(n_states=10**12),
+    "levels": with_levels(10**12),
+    "weights of another type": lambda a: Archive(
+        {**a.arrays, "weights": a.arrays["weights"].astype(np.float64)}, a.about
+    ),
+}
+
+
+@pytest.mark.parametrize("change", HUGE.values(), ids=HUGE)
+def test_a_network_is_not_built_unless_the_weights_are_those_of_it(
+    tmp_path, backbone, change, monkeypatch
+):
+    path = tmp_path / "b"
+    backbone.save(path)
+    altered(path, change)
+    monkeypatch.setattr(files, "Denoiser", None)
+
+    with pytest.raises(FileFormatError, match="is damaged") as caught:
+        read_stack(path, CPU)
+
+    assert "NoneType" not in str(caught.value)  # it was not even asked for
 
 
 def test_a_newer_version_is_refused(tmp_path, backbone):

@@ -1,16 +1,18 @@
 import errno
 import hashlib
 import io
+import json
 import os
 import sys
 import tarfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from tabtap.errors import UserInputError, WeightsError
 from tabtap.evaluate.weights import (
@@ -22,6 +24,8 @@ from tabtap.evaluate.weights import (
     fetch_weights,
     list_weights,
     load_weights,
+    settings_sha256_of,
+    tensors_sha256_of,
     weights_path,
     weights_settings,
 )
@@ -67,7 +71,7 @@ def register(monkeypatch, tmp_path):
     """Make small weights known, in a cache of their own."""
     monkeypatch.setenv("TABTAP_CACHE", str(tmp_path / "cache"))
 
-    def make(checkpoint_bytes):
+    def make(tensors, settings, checkpoint_bytes):
         checkpoint = Checkpoint(
             name="tiny",
             package="tiny",
@@ -76,7 +80,10 @@ def register(monkeypatch, tmp_path):
             member="models/tiny.ckpt",
             sha256=hashlib.sha256(checkpoint_bytes).hexdigest(),
             n_bytes=len(checkpoint_bytes),
+            archive_sha256="0" * 64,  # which is for pip to compare
             archive_bytes=2_000_000,
+            tensors_sha256=tensors_sha256_of(tensors),
+            settings_sha256=settings_sha256_of(settings),
             licence="Apache-2.0",
             licence_member="LICENSE",
             attribution="Made by nobody.",
@@ -90,7 +97,9 @@ def register(monkeypatch, tmp_path):
 
 @pytest.fixture
 def shelf(register):
-    return register(saved(({"module.layer.weight": TENSOR}, None, {"n_layers": 1})))
+    tensors, settings = {"layer.weight": TENSOR}, {"n_layers": 1}
+    content = saved(({"module.layer.weight": TENSOR}, None, settings))
+    return register(tensors, settings, content)
 
 
 def kept():
@@ -114,7 +123,9 @@ def test_fetched_weights_are_loaded_with_their_settings_and_licence(shelf):
 
 
 def test_a_checkpoint_may_name_its_parts(register):
-    shelf = register(saved({"state_dict": {"weight": TENSOR}, "config": {"size": 3}}))
+    tensors, settings = {"weight": TENSOR}, {"size": 3}
+    content = saved({"state_dict": tensors, "config": settings})
+    shelf = register(tensors, settings, content)
 
     fetch_weights("tiny", download=shelf)
 
@@ -271,15 +282,42 @@ def test_weights_that_changed_on_disk_are_refused_and_can_be_fetched_again(shelf
     assert torch.equal(load_weights("tiny")["layer.weight"], TENSOR)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"sha256": 1}'])
-def test_a_record_that_cannot_be_read_counts_as_changed(shelf, text):
+@pytest.mark.parametrize(
+    "tensors",
+    [{"layer.weight": -TENSOR}, {"other.weight": TENSOR}, {"layer.weight": TENSOR.T}],
+    ids=["values", "names", "shapes"],
+)
+def test_other_tensors_are_refused_whatever_the_record_beside_them_says(shelf, tensors):
+    path = fetch_weights("tiny", download=shelf)
+    save_file({name: part.contiguous() for name, part in tensors.items()}, path)
+    about = json.loads(path.with_name("about.json").read_text("utf-8"))
+    about["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.with_name("about.json").write_text(json.dumps(about), encoding="utf-8")
+
+    with pytest.raises(WeightsError, match="are not what was released"):
+        load_weights("tiny")
+
+
+def test_tensors_that_another_safetensors_would_lay_out_otherwise_are_the_same(shelf):
+    path = fetch_weights("tiny", download=shelf)
+    before = path.read_bytes()
+
+    save_file({"layer.weight": TENSOR}, path, metadata={"written": "otherwise"})
+
+    assert path.read_bytes() != before
+    assert torch.equal(load_weights("tiny")["layer.weight"], TENSOR)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"settings": {"n_layers": 2}}'])
+def test_settings_that_are_not_the_released_ones_are_refused(shelf, text):
     path = fetch_weights("tiny", download=shelf)
     path.with_name("about.json").write_text(text, encoding="utf-8")
 
     with pytest.raises(WeightsError, match="have changed since"):
-        load_weights("tiny")
-    with pytest.raises(WeightsError, match="have changed since"):
         weights_settings("tiny")
+
+    fetch_weights("tiny", download=shelf)
+    assert weights_settings("tiny") == {"n_layers": 1}
 
 
 def test_of_two_fetches_at_once_one_waits_for_the_other(shelf):
@@ -311,7 +349,10 @@ CHECKPOINT = Checkpoint(
     member="tiny.ckpt",
     sha256="0" * 64,
     n_bytes=1,
+    archive_sha256="0" * 64,
     archive_bytes=1_000_000,
+    tensors_sha256="",
+    settings_sha256="",
     licence="Apache-2.0",
     licence_member="LICENSE",
     attribution="",
@@ -365,32 +406,81 @@ def says(tmp_path, monkeypatch):
     return make
 
 
-def publish(index, trace):
+def publish(index, trace, pyproject=PYPROJECT):
     """Put a source archive into the index whose own code would leave a trace."""
     code = LEAVES_A_TRACE.format(str(trace))
     members = {
         "PKG-INFO": "Metadata-Version: 2.1\nName: tiny-package\nVersion: 1.0\n",
-        "pyproject.toml": PYPROJECT,
+        "pyproject.toml": pyproject,
         "setup.py": code,
         "hatch_build.py": code,
+        "own_backend.py": code,
     }
-    with tarfile.open(index / "tiny_package-1.0.tar.gz", "w:gz") as files:
+    path = index / "tiny_package-1.0.tar.gz"
+    with tarfile.open(path, "w:gz") as files:
         for name, text in members.items():
             member = tarfile.TarInfo(f"tiny_package-1.0/{name}")
             member.size = len(text.encode())
             files.addfile(member, io.BytesIO(text.encode()))
+    content = path.read_bytes()
+    return replace(CHECKPOINT, archive_sha256=hashlib.sha256(content).hexdigest())
 
 
 def test_pip_brings_the_archive_and_runs_nothing_of_it(index, scratch, tmp_path):
     trace = tmp_path / "trace"
-    publish(index, trace)
+    checkpoint = publish(index, trace)
 
-    archive = download_archive(CHECKPOINT, scratch, watch)
+    archive = download_archive(checkpoint, scratch, watch)
 
     expected = (index / "tiny_package-1.0.tar.gz").read_bytes()
     assert archive.read_bytes() == expected
     assert archive.is_relative_to(scratch)
     assert not trace.exists()
+
+
+OWN_BACKENDS = {
+    "in its folder": 'build-backend = "own_backend"\nbackend-path = ["."]\n',
+    "setup.py": 'build-backend = "setuptools.build_meta"\n',
+    "none named": "",
+}
+
+
+@pytest.mark.parametrize("backend", OWN_BACKENDS.values(), ids=OWN_BACKENDS)
+def test_an_archive_that_is_not_the_release_runs_no_backend_of_its_own(
+    index, scratch, tmp_path, backend
+):
+    trace = tmp_path / "trace"
+    publish(index, trace, f"[build-system]\nrequires = []\n{backend}")
+
+    with pytest.raises(WeightsError, match=r"not the one that was released.*PIP_INDEX"):
+        download_archive(CHECKPOINT, scratch, watch)
+
+    assert not trace.exists()
+
+
+@pytest.mark.usefixtures("index")
+def test_a_pip_in_the_folder_where_one_stands_is_not_run(
+    scratch, tmp_path, monkeypatch
+):
+    trace = tmp_path / "trace"
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "pip.py").write_text(LEAVES_A_TRACE.format(str(trace)), encoding="utf-8")
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("PYTHONPATH", ".")
+
+    with pytest.raises(WeightsError, match="pip could not bring"):
+        download_archive(CHECKPOINT, scratch, watch)
+
+    assert not trace.exists()
+
+
+def test_a_cache_may_be_named_from_where_one_stands(index, tmp_path, monkeypatch):
+    checkpoint = publish(index, tmp_path / "trace")
+    monkeypatch.chdir(tmp_path)
+    Path("scratch").mkdir()
+
+    assert download_archive(checkpoint, Path("scratch"), watch).is_file()
 
 
 def test_a_package_that_cannot_be_had_gets_the_way_out(index, scratch):

@@ -225,6 +225,9 @@ def main(folder):
         text = json.dumps(facts(result), indent=1, ensure_ascii=False)
         (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
+    # The two above are of before results had hashes of names and lineage.
+    results["penguins"].save(folder / "hashed.tap")
+
     config = DiffusionConfig(n_steps=25, n_sample_steps=4, width=8, depth=1)
     birds = read_frame(penguins(), "sex")
     backbone = fit_backbone(birds, rng=np.random.default_rng(0), config=config)

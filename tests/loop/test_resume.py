@@ -1,13 +1,21 @@
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from stand_ins import CountingSteering, StopAfter
 
-from tabtap.archive import Archive
+from tabtap.archive import Archive, read_archive, write_archive
 from tabtap.domain.written import certificate_to_json, steps_to_arrays, steps_to_json
 from tabtap.errors import FileFormatError, UserInputError
-from tabtap.loop.resume import load_progress, save_progress
+from tabtap.loop.resume import (
+    FORMAT_NAME,
+    FORMAT_VERSION,
+    load_progress,
+    save_progress,
+)
+
+KIND = {"name": FORMAT_NAME, "version": FORMAT_VERSION}
 
 
 def random_worth(_action, rng, n_rows):
@@ -183,6 +191,64 @@ def test_a_damaged_file_is_refused(world, kept):
 
     with pytest.raises(FileFormatError, match="damaged"):
         load_progress(files[1], context=world.scene, start=start)
+
+
+def with_array(name, change):
+    return lambda arrays, _: arrays.update({name: change(arrays[name])})
+
+
+def refuse_the_last(_arrays, about):
+    last = [c for c in about["certificates"] if c["committed"]][-1]
+    last["committed"] = False
+
+
+def commit_the_refused(_arrays, about):
+    first = next(c for c in about["certificates"] if not c["committed"])
+    first["committed"] = True
+
+
+def with_hash(_arrays, about):
+    committed = next(c for c in about["certificates"] if c["committed"])
+    committed["pool_sha256"] = "0" * 64
+
+
+def twice(arrays, _about):
+    for name in [name for name in arrays if name.startswith("committed.")]:
+        arrays[name] = np.concatenate([arrays[name], arrays[name]])
+
+
+FORGERIES = {
+    "a cell": with_array("committed.cell0", lambda a: a + 1),
+    "labels": with_array("committed.target", lambda a: a[::-1].copy()),
+    "holes": with_array("committed.missing", lambda a: np.ones_like(a)),
+    "order": with_array("committed.cell0", lambda a: a[::-1].copy()),
+    "lineages": with_array("committed.unseen_fold", lambda a: np.zeros_like(a)),
+    "unknown lineage": with_array("committed.unseen_fold", lambda a: a + 99),
+    "windows": with_array("committed.step", lambda a: np.roll(a, 1)),
+    "unknown steps": with_array("committed.step", lambda a: a + 999),
+    "ancestors": with_array("committed.origin", lambda a: a + 99),
+    "a window less": refuse_the_last,
+    "a window more": commit_the_refused,
+    "hash": with_hash,
+    "all rows twice": twice,
+    "scores of fewer rows": lambda arrays, _: arrays.update(
+        {k: v[:-1] for k, v in arrays.items() if k.startswith("standing.real.learner")}
+    ),
+    "no time": lambda _, about: about.update(seconds="long"),
+    "no standing": lambda _, about: about.update(standing=None),
+}
+
+
+@pytest.mark.parametrize("change", FORGERIES.values(), ids=FORGERIES)
+def test_rows_that_no_certificate_is_about_are_not_taken_up(world, kept, change):
+    _, files, start = kept
+    found = read_archive(files[-1], **KIND)
+    arrays, about = dict(found.arrays), json.loads(json.dumps(found.about))
+    change(arrays, about)
+    write_archive(Archive(arrays, about), files[-1], **KIND)
+
+    with pytest.raises(FileFormatError, match="is damaged"):
+        load_progress(files[-1], context=world.scene, start=start)
 
 
 def test_a_memory_that_cannot_be_read_is_refused_in_a_sentence(world, kept):

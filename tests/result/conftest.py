@@ -1,5 +1,7 @@
 """Runs of the real loop with stages whose answers are known, in milliseconds."""
 
+import json
+import zipfile
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -15,6 +17,7 @@ from stand_ins import (
     WorthUtility,
 )
 
+from tabtap.archive import Archive, pack_archive, unpack_archive
 from tabtap.config import AugmentConfig, CommitConfig
 from tabtap.domain import Candidates, Lineages
 from tabtap.loop import (
@@ -28,7 +31,10 @@ from tabtap.loop import (
 )
 from tabtap.policy.steering import PolicySteering
 from tabtap.result import AugmentResult, RunAbout
+from tabtap.result.files import EXACT, FORMAT_NAME, FORMAT_VERSION, sha256
 from tabtap.table import read_frame
+
+KIND = {"name": FORMAT_NAME, "version": FORMAT_VERSION}
 
 
 def mixed(_action, real, seen, rng):
@@ -149,6 +155,31 @@ def result(make_result, classes, frame):
 def saved(result, tmp_path):
     result.save(tmp_path / "r.tabtap")
     return tmp_path / "r.tabtap"
+
+
+@pytest.fixture
+def forge(saved):
+    """Change a saved file as somebody who means it would: every checksum is mended.
+
+    ``change`` is given the file's JSON, its arrays and its members, all to be changed
+    in place.
+    """
+
+    def make(change):
+        with zipfile.ZipFile(saved) as file:
+            members = {name: file.read(name) for name in file.namelist()}
+        found = unpack_archive(members.pop(EXACT), saved, **KIND)
+        about = json.loads(json.dumps(found.about))
+        arrays = {name: array.copy() for name, array in found.arrays.items()}
+        change(about, arrays, members)
+        about["readable"] = {name: sha256(part) for name, part in members.items()}
+        members[EXACT] = pack_archive(Archive(arrays, about), **KIND)
+        with zipfile.ZipFile(saved, "w") as file:
+            for name, member in members.items():
+                file.writestr(name, member)
+        return saved
+
+    return make
 
 
 @pytest.fixture

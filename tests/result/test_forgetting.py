@@ -1,10 +1,15 @@
 import json
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from tabtap.domain import Candidates
 from tabtap.errors import UserInputError
-from tabtap.table import write_frame
+from tabtap.loop import Stop
+from tabtap.result import AugmentResult, RunAbout
+from tabtap.table import read_frame, write_frame
 
 
 def test_a_row_goes_with_all_that_descends_from_it_and_nothing_else(result, frame):
@@ -88,3 +93,22 @@ def test_what_is_no_row_is_refused_with_the_way_out(result, row, said):
 def test_a_row_is_forgotten_only_once(result):
     with pytest.raises(UserInputError, match="row 4 was forgotten already"):
         result.forget(4).forget([3, 4])
+
+
+def test_a_target_asked_for_that_nobody_has_any_more_becomes_the_rows_own():
+    frame = pd.DataFrame({"x": np.arange(9.0), "y": list("aaaabbbbc")})
+    real = read_frame(frame, "y")
+    rows = real.take(np.array([0, 4]))
+    taught = Candidates(rows, rows.missing < 0, np.zeros(2, np.int64))
+    taught = replace(taught, asked=np.array([2, 0], rows.target.dtype))  # c, a
+    result = AugmentResult(
+        real=real,
+        delivered=taught,
+        stop=Stop.BUDGET,
+        about=RunAbout(seed=0, budget=2, settings={}, teacher="stack"),
+    )
+
+    left = result.forget(8)  # the only c
+
+    assert left.provenance["target"].tolist() == ["a", "b"]
+    assert left.provenance["asked_target"].tolist() == ["a", "a"]

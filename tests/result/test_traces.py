@@ -178,7 +178,7 @@ def test_hashes_of_pools_that_lost_no_row_still_fit(make_result, table, tmp_path
 
     for found in (less, load_result(tmp_path / "r")):
         assert found.codes_given
-        assert {finding.kind for finding in verify(found)} == {"unknown"}
+        assert {finding.kind for finding in verify(found)} == {"forgotten"}
     kept = {finding.window for finding in verify(less)}
     windows = {c.window for c in result.certificates if c.committed}
     assert windows - kept  # at least one pool was hashed again

@@ -29,7 +29,7 @@ from tabtap.diffusion.backbone import load_stack
 from tabtap.diffusion.train import TrainingObserver, TrainingProgress
 from tabtap.domain import Alternative, Candidates, Lineages, StepRecord, WindowRecord
 from tabtap.domain.judgement import table_sha256
-from tabtap.errors import RunInterrupted
+from tabtap.errors import FileFormatError, RunInterrupted
 from tabtap.evaluate.alternatives import TeacherAlone, Tried, alternatives
 from tabtap.evaluate.choose import ChosenEvaluator
 from tabtap.evaluate.judging import (
@@ -63,6 +63,7 @@ from tabtap.result import AugmentResult, RunAbout, installed_versions
 from tabtap.rng import stream
 from tabtap.stages import Commitment, Evaluator, Labeller, Observer
 from tabtap.stopwatch import Stopwatch
+from tabtap.table.saved_schema import schema_to_json
 from tabtap.table.schema import IntArray
 from tabtap.table.split import folds
 from tabtap.table.table import Table
@@ -236,11 +237,26 @@ class Checkpoint:
         path = self._path("backbones", self._learned_from())
         is_own = self.request.own.inpainter is not None
         if path is not None and path.exists() and not is_own:
-            return load_stack(path, device=self.request.preset.diffusion.device)
+            kept = load_stack(path, device=self.request.preset.diffusion.device)
+            self._check_stack(kept, path)
+            return kept
         stack = fit_stack(self.request, self.lineages, observer)
         if path is not None and isinstance(stack, BackboneStack):
             stack.save(path)
         return stack
+
+    def _check_stack(self, stack: BackboneStack, path: Path) -> None:
+        """Raise unless the backbones are what the name of their file says."""
+        wanted = schema_to_json(self.request.real.schema)
+        if (
+            stack.config != self.request.preset.diffusion
+            or stack.unseen_folds != self.lineages.members
+            or schema_to_json(stack.schema) != wanted
+        ):
+            raise FileFormatError(
+                f"{str(path)!r} holds backbones of another table, of other folds or "
+                "settings. Remove the file to learn the table anew."
+            )
 
     def progress(self, context: RunContext) -> Progress:
         """Return where this run stands: at its beginning, or where it was left."""

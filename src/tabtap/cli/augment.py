@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import shlex
 import sys
 import time
@@ -428,11 +429,12 @@ def _write_report(result: AugmentResult, path: Path) -> None:
 # ---- The folder in which a run is kept until its table is written.
 #
 # It is beside the table that will be written, or in the user's cache for a table that
-# goes to a pipe.  Only files of ours are ever removed from it.
+# goes to a pipe.  Only files of ours are ever removed from it, by their whole names.
+# Nothing is locked or removed through a link, which may lead anywhere.
 
 
-_OURS = ("backbones-*.tap", "progress-*.tap", "*.lock")
 _LOCK = "run.lock"
+_KEPT = re.compile(r"(backbones|progress)-[0-9a-f]{16}\.tap")
 
 
 def run_folder(out: str, table: Table) -> Path:
@@ -448,15 +450,18 @@ def run_folder(out: str, table: Table) -> Path:
 
 def holds_a_run(folder: Path) -> bool:
     """Tell whether an interrupted run left something to go on from."""
-    return any(folder.glob("*-*.tap"))
+    return any(_KEPT.fullmatch(path.name) for path in folder.glob("*.tap"))
 
 
 def clear(folder: Path) -> None:
     """Remove what a run has left; the folder too, if nothing else is in it."""
-    for pattern in _OURS:
-        for path in folder.glob(pattern):
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        ours = path.name == _LOCK or _KEPT.fullmatch(path.name)
+        if ours and path.is_file() and not path.is_symlink():
             path.unlink(missing_ok=True)
-    if folder.is_dir() and not any(folder.iterdir()):
+    if not any(folder.iterdir()):
         folder.rmdir()
 
 
@@ -472,6 +477,12 @@ def taken(folder: Path) -> Iterator[None]:
             f"The run cannot be kept in {str(folder)!r}: {error.strerror or error}. "
             "Pass --out with a name in a folder that can be written to."
         ) from error
+    for path in (folder, folder / _LOCK):
+        if path.is_symlink():
+            raise UserInputError(
+                f"{str(path)!r} is a link, and a run is not kept behind one. Remove "
+                "it, or pass another --out."
+            )
     lock = FileLock(folder / _LOCK)
     try:
         lock.acquire(timeout=0)

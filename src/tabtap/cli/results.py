@@ -67,9 +67,16 @@ def report(
 VERIFY_EPILOG = """Examples:
 $ tabtap verify train.tap
 
-Nothing is signed: who changes rows, hashes and scores together is not found out.
+Covered: rows with names, dtypes, levels, ancestors and redrawn cells; steps,
+scores, bounds, decisions; the copies for other programs.
+Not covered: settings, labels of rows and groups, figures beside the scores,
+advice, notes, versions, times.
+Nothing is signed: who changes rows, hashes and scores together is not found
+out. To show whose a result is, sign the file itself:
+$ ssh-keygen -Y sign -n tabtap -f KEY train.tap
 
-Exit codes: 0 everything is as certified, 3 something is not, 2 bad input."""
+Exit codes: 0 all is as certified but what was forgotten,
+3 something is not, or is not known, 2 bad input."""
 
 _STYLES = {"ok": "green", "unknown": "yellow", "WRONG": "bold red"}
 
@@ -79,15 +86,19 @@ def verify(result: ResultFile) -> int:
 
     Hashes, bounds and decisions are computed anew. Hashes show that rows are those
     that were checked, scores that bounds and decisions follow from them. What was
-    forgotten since can no longer be checked.
+    forgotten since can no longer be checked; of what an older tabtap has written some
+    is not known.
     """
+    from tabtap.archive import reading
     from tabtap.result import load_result
     from tabtap.result import verify as findings_of
+    from tabtap.result.verify import verify_copies
 
     loaded = load_result(result)
-    findings = findings_of(loaded)
+    with reading(result, "result"):
+        findings = [*findings_of(loaded), *verify_copies(loaded, result)]
     _show(Screen(console_on(sys.stdout)), loaded, findings)
-    return NO if any(finding.kind == "wrong" for finding in findings) else YES
+    return YES if all(found.kind == "forgotten" for found in findings) else NO
 
 
 def _show(screen: Screen, result: AugmentResult, findings: Sequence[Finding]) -> None:
@@ -99,6 +110,8 @@ def _show(screen: Screen, result: AugmentResult, findings: Sequence[Finding]) ->
     n_wrong = sum(finding.kind == "wrong" for finding in findings)
     if n_wrong:
         screen.say(f"\n{n_wrong} found that are not as certified.", "bold red")
+    elif any(finding.kind == "unknown" for finding in findings):
+        screen.say("\nNothing was found to be wrong; some of it cannot be checked.")
     elif findings:
         screen.say("\nNothing is wrong; some of it can no longer be checked.")
     else:

@@ -192,13 +192,18 @@ def fit_encodings(
         _fit(table, own, scaling, (flags, states), config)
         for table, own, scaling in zip(tables, codes, scalings, strict=True)
     ]
-    sizes = zip(*([g.n_tokens for g in e.groups] for e in encodings), strict=True)
+    return encodings, layout_of(encodings)
+
+
+def layout_of(encodings: Sequence[Encoding]) -> Layout:
+    """Return the sizes that one network for several encodings is built for."""
     first = encodings[0]
-    n_numbers = len(schema.numeric) + first.has_target_number
-    return encodings, Layout(
-        n_numbers=n_numbers,
-        group_sizes=tuple(max(size) for size in sizes),
-        n_states=len(states),
+    schema, sizes = first.schema, [[g.n_tokens for g in e.groups] for e in encodings]
+    states = [isinstance(g, PatternGroup) and g.are_states for g in first.groups]
+    return Layout(
+        n_numbers=len(schema.numeric) + first.has_target_number,
+        group_sizes=tuple(max(size) for size in zip(*sizes, strict=True)),
+        n_states=sum(states),
         n_conditions=1 if first.target_is_given else schema.n_conditions,
         target_is_given=first.target_is_given,
     )

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -30,6 +31,7 @@ from tabtap.diffusion.encoding import (
     PatternGroup,
     SingleGroup,
     TokenGroup,
+    layout_of,
 )
 from tabtap.diffusion.network import Denoiser
 from tabtap.diffusion.scaling import Scaling
@@ -101,15 +103,34 @@ def _stack(archive: Archive, device: torch.device) -> SavedStack:
         _encoding(schema, strip_prefix(f"member{member}", archive.arrays), groups)
         for member, groups in enumerate(about["groups"])
     )
-    weights = torch.tensor(archive.arrays["weights"], device=device)
-    wanted = (len(encodings), Denoiser(layout, config).plan.n_weights)
-    if tuple(weights.shape) != wanted:
-        raise ValueError(f"weights of shape {tuple(weights.shape)} instead of {wanted}")
+    weights = archive.arrays["weights"]
+    _check_sizes(config, layout, encodings, weights)
     folds = tuple(int(fold) for fold in about["unseen_folds"])
     if len(folds) != len(encodings):
         raise ValueError(f"{len(folds)} folds for {len(encodings)} networks")
     training = from_json(TrainingRecord, about["training"])
-    return SavedStack(config, layout, encodings, weights, training, folds)
+    on_device = torch.tensor(weights, device=device)
+    return SavedStack(config, layout, encodings, on_device, training, folds)
+
+
+def _check_sizes(
+    config: DiffusionConfig,
+    layout: Layout,
+    encodings: tuple[Encoding, ...],
+    weights: NDArray[Any],
+) -> None:
+    """Raise ValueError unless the weights are those of the network that is named.
+
+    A network may be named that no memory could hold: it is not built before its layout
+    is known to be that of the columns, and its layers to be fewer than the weights.
+    """
+    if layout != layout_of(encodings):
+        raise ValueError(f"{layout} is not that of the columns")
+    if weights.dtype != np.float32 or config.width * config.depth > weights.size:
+        raise ValueError(f"{weights.size} weights of {weights.dtype} are not enough")
+    wanted = (len(encodings), Denoiser(layout, config).plan.n_weights)
+    if weights.shape != wanted:
+        raise ValueError(f"weights of shape {weights.shape} instead of {wanted}")
 
 
 def _encoding_arrays(encoding: Encoding) -> dict[str, NDArray[Any]]:
@@ -131,7 +152,17 @@ def _encoding(
         for place, saved in enumerate(groups)
     )
     ranges = {name: array for name, array in arrays.items() if "." not in name}
+    for group in restored:
+        _check_group(group, schema)
     return Encoding(schema=schema, scaling=scaling, groups=restored, **ranges)
+
+
+def _check_group(group: TokenGroup, schema: Schema) -> None:
+    """Raise ValueError if a group counts other levels than its column has."""
+    if isinstance(group, SingleGroup):
+        column = schema.features[schema.categorical[int(group.columns[0])]]
+        if group.vocabulary.n_levels != len(column.levels):
+            raise ValueError(f"{group.vocabulary.n_levels} levels of {column.name!r}")
 
 
 def _group_to_json(group: TokenGroup) -> dict[str, Any]:

@@ -92,6 +92,9 @@ def table_from_arrays(schema: Schema, arrays: Arrays) -> Table:
     cells = tuple(arrays[f"cell{place}"] for place in range(len(schema.features)))
     table = Table(schema, cells, *(arrays[name] for name in _ROWS))
     n_rows = len(table.target)
+    _check_types(
+        arrays, {"missing": np.int8, "origin": np.int64, "unseen_fold": np.int64}
+    )
     if table.missing.shape != (n_rows, len(cells)):
         raise ValueError(f"holes of shape {table.missing.shape} for {n_rows} rows")
     for name in ("origin", "unseen_fold"):
@@ -114,6 +117,9 @@ def candidates_to_arrays(rows: Candidates) -> dict[str, NDArray[Any]]:
 
 def candidates_from_arrays(schema: Schema, arrays: Arrays) -> Candidates:
     """Return candidates, or raise ValueError if the arrays cannot be some."""
+    measured = [name for name in arrays if name.startswith("score.")]
+    wanted = {"regenerate": np.bool_, "step": np.int64}
+    _check_types(arrays, wanted | dict.fromkeys(measured, np.float64))
     table = table_from_arrays(schema, arrays)
     scores = strip_prefix("score", arrays)
     asked = arrays.get("asked")
@@ -127,7 +133,16 @@ def candidates_from_arrays(schema: Schema, arrays: Arrays) -> Candidates:
     return found
 
 
+def _check_types(arrays: Arrays, wanted: Mapping[str, type]) -> None:
+    for name, kind in wanted.items():
+        if arrays[name].dtype != kind:
+            raise ValueError(f"{name} of {arrays[name].dtype}")
+
+
 def _check_cells(column: Column, cells: NDArray[Any], n_rows: int) -> None:
+    wide = not column.kind.is_numeric and cells.dtype == np.int64  # codes of a target
+    if cells.dtype != column.storage and not wide:
+        raise ValueError(f"column {column.name!r} holds {cells.dtype}")
     if cells.shape != (n_rows,):
         raise ValueError(f"column {column.name!r} does not fit {n_rows} rows")
     if column.kind.is_numeric or not n_rows:

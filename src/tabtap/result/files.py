@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tabtap.archive import Archive, add_prefix, pack_archive, put_in_place
-from tabtap.domain import Alternative, Certificate
+from tabtap.archive import Archive, Arrays, add_prefix, pack_archive, put_in_place
+from tabtap.domain import Alternative, Candidates, Certificate, StepRecord
 from tabtap.domain.written import (
     candidates_to_arrays,
     certificate_to_json,
@@ -28,7 +28,14 @@ from tabtap.domain.written import (
     steps_to_json,
     table_to_arrays,
 )
-from tabtap.result.frames import groups_to_json, index_to_json, label_array
+from tabtap.errors import UserInputError
+from tabtap.result.forgetting import is_declared
+from tabtap.result.frames import (
+    groups_to_json,
+    index_to_json,
+    label_array,
+    row_windows,
+)
 from tabtap.saved import to_json
 from tabtap.table.saved_schema import (
     level_from_json,
@@ -36,7 +43,8 @@ from tabtap.table.saved_schema import (
     schema_from_json,
     schema_to_json,
 )
-from tabtap.table.schema import Kind, Schema
+from tabtap.table.schema import Column, Kind, Schema
+from tabtap.table.table import Table
 
 if TYPE_CHECKING:
     from tabtap.result.result import AugmentResult
@@ -50,18 +58,27 @@ EXACT = "result.safetensors"
 """The one member that is read back; the others are for people."""
 
 
+READABLE = ("synthetic.parquet", "provenance.parquet", "certificates.json")
+
+
 def save_result(result: AugmentResult, path: str | Path) -> None:
     """Write a result to one file, whole or not at all."""
-    readable = {
-        "synthetic.parquet": parquet_bytes(result.synthetic),
-        "provenance.parquet": parquet_bytes(result.provenance),
-        "certificates.json": result.certificates_json().encode(),
-    }
+    readable = readable_copies(result)
     about = _about(result)
     about["readable"] = {name: sha256(part) for name, part in readable.items()}
     archive = Archive(_arrays(result), about)
     exact = pack_archive(archive, name=FORMAT_NAME, version=FORMAT_VERSION)
     put_in_place(_zipped({EXACT: exact, **readable}), path)
+
+
+def readable_copies(result: AugmentResult) -> dict[str, bytes]:
+    """Return what a saved result holds for people and other programs."""
+    parts = (
+        parquet_bytes(result.synthetic),
+        parquet_bytes(result.provenance),
+        result.certificates_json().encode(),
+    )
+    return dict(zip(READABLE, parts, strict=True))
 
 
 def sha256(content: bytes) -> str:
@@ -96,7 +113,14 @@ def _about(result: AugmentResult) -> dict[str, Any]:
         "real_sha256": result.real_sha256,
         "forgotten": list(result.forgotten),
         "n_removed": result.n_removed,
+        **_hashes(result),
     }
+
+
+def _hashes(result: AugmentResult) -> dict[str, Any]:
+    # Results of older versions have none, and stay as they are.
+    known = dict(result.content_sha256)
+    return {"content_sha256": known} if known else {}
 
 
 def _zipped(members: dict[str, bytes]) -> bytes:
@@ -108,6 +132,96 @@ def _zipped(members: dict[str, bytes]) -> bytes:
             member.compress_type = zipfile.ZIP_DEFLATED
             file.writestr(member, content)
     return buffer.getvalue()
+
+
+# ---- Fingerprints of what a result says, whatever codes it is kept in.
+#
+# ``table_sha256`` is of codes and does not change with what they stand for.  These are
+# of the values that people get, under their names and in their dtypes, and of all else
+# that is known of a row: its ancestor, its lineage, which cells were redrawn.  Rows
+# that stay keep theirs when others are forgotten.  An array that is new in candidates
+# has to be left out where it is not used, or older results get other fingerprints.
+
+
+def content_hashes(
+    real: Table, delivered: Candidates, steps: Sequence[StepRecord]
+) -> dict[str, str]:
+    """Return a fingerprint of the real rows, of each window's rows and of the steps."""
+    found = {"real": _rows_sha256(real, table_to_arrays(real))}
+    window = row_windows(delivered, steps)
+    for number in np.unique(window).tolist():
+        rows = delivered.take(window == number)
+        found[f"window {number}"] = _rows_sha256(rows.rows, candidates_to_arrays(rows))
+    digest = hashlib.sha256(_canonical(steps_to_json(steps)))
+    _add_arrays(digest, steps_to_arrays(steps))
+    return dict(sorted({**found, "steps": digest.hexdigest()}.items()))
+
+
+def _rows_sha256(rows: Table, arrays: Arrays) -> str:
+    schema, form = rows.schema, to_json(rows.schema.form)
+    form["columns_name"] = _level(form["columns_name"])
+    digest = hashlib.sha256(_canonical(form))
+    columns = zip(schema.features, rows.cells, rows.missing.T, strict=True)
+    for column, cells, missing in columns:
+        _add_column(digest, column, cells, missing)
+    if (target := schema.target) is not None:
+        digest.update(_canonical([target.task, target.position]))
+        no_holes = np.zeros(len(rows), np.int8)
+        for name in _TARGETS:
+            if name in arrays:
+                _add_column(digest, target.column, arrays[name], no_holes)
+    decoded = {f"cell{number}" for number in range(len(rows.cells))}
+    rest = arrays.keys() - decoded - {"missing", *_TARGETS}
+    _add_arrays(digest, {name: arrays[name] for name in rest})
+    return digest.hexdigest()
+
+
+_TARGETS = ("target", "asked")
+"""Arrays that hold codes or numbers of the target."""
+
+
+def _add_column(
+    digest: hashlib._Hash,
+    column: Column,
+    cells: NDArray[Any],
+    missing: NDArray[np.int8],
+) -> None:
+    about = [_level(column.name), column.kind.value, column.dtype, column.ordered]
+    about += [column.wall_clock, list(column.markers)]
+    if is_declared(column):
+        about.append([_level(category) for category in column.categories])
+    present = missing == 0
+    values = cells[present]
+    if not column.kind.is_numeric:
+        # Codes in the order in which levels come up, which forgetting does not change.
+        first = np.full(len(column.levels), len(values))
+        first[values[::-1]] = np.arange(len(values))[::-1]
+        used = np.argsort(first)[: int(np.sum(first < len(values)))]
+        about.append([_level(column.levels[code]) for code in used])
+        number = np.zeros(len(column.levels), np.int64)
+        number[used] = np.arange(len(used))
+        values = number[values]
+    digest.update(_canonical(about))
+    _add_arrays(digest, {"missing": missing, "values": values})
+
+
+def _add_arrays(digest: hashlib._Hash, arrays: Arrays) -> None:
+    for name in sorted(arrays):
+        array = arrays[name]
+        little = array.astype(array.dtype.newbyteorder("<"), order="C")
+        about = [name, little.dtype.str, list(little.shape)]
+        digest.update(_canonical(about) + little.tobytes())
+
+
+def _canonical(value: Any) -> bytes:  # noqa: ANN401 - anything JSON can hold
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _level(value: Any) -> Any:  # noqa: ANN401 - any level or column name
+    try:
+        return level_to_json(value)
+    except UserInputError:  # it cannot be saved either
+        return repr(value)
 
 
 # ---- A whole schema as JSON, and back.
@@ -206,17 +320,16 @@ def _distinct(names: list[str]) -> list[str]:
 # ---- Certificates as JSON that any program reads.
 
 
-def certificates_for_people(
-    certificates: Sequence[Certificate], forgotten: Sequence[int]
-) -> dict[str, Any]:
+def certificates_for_people(result: AugmentResult) -> dict[str, Any]:
     """Return all certificates with their evidence; null where a number is not one."""
     said = "the table that the run was given"
-    if forgotten:
+    if result.forgotten:
         said += ", before these real rows and their descendants were removed"
     return {
         "describes": said,
-        "forgotten_rows": list(forgotten),
-        "certificates": [_finite(_shown(c)) for c in certificates],
+        "forgotten_rows": list(result.forgotten),
+        "certificates": [_finite(_shown(c)) for c in result.certificates],
+        **_hashes(result),
     }
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tabtap.domain import StepRecord
+from tabtap.domain import Candidates, StepRecord
 from tabtap.errors import UserInputError
-from tabtap.result.frames import NO_TARGET
+from tabtap.result.frames import NO_TARGET, row_windows
 from tabtap.table.cells import times_from_counts
 from tabtap.table.schema import (
     BoolArray,
@@ -49,7 +49,9 @@ def forget_rows(result: AugmentResult, row: int | Sequence[int]) -> AugmentResul
     return replace(
         result,
         real=clean.real,
-        delivered=replace(delivered, rows=clean.delivered),
+        delivered=replace(
+            delivered, rows=clean.delivered, asked=_asked(delivered, clean)
+        ),
         steps=steps_without(result.steps, clean.kept),
         about=replace(
             about, groups=groups, notes=(*about.notes, _note(rows, n_removed))
@@ -58,7 +60,25 @@ def forget_rows(result: AugmentResult, row: int | Sequence[int]) -> AugmentResul
         forgotten=tuple(sorted({*result.forgotten, *rows})),
         n_removed=result.n_removed + n_removed,
         codes_given=composed(result.codes_given, clean.kept),
+        content_sha256=_hashes_left(result, stays),
     )
+
+
+def _asked(delivered: Candidates, clean: Traceless) -> NDArray[Any] | None:
+    """Return the targets asked for; of a class that is gone, the row's own."""
+    asked, own = delivered.asked, clean.delivered.target
+    if asked is None or TARGET not in clean.kept:
+        return asked
+    used = clean.kept[TARGET]
+    found = np.where(np.isin(asked, used), np.searchsorted(used, asked), own)
+    return found.astype(asked.dtype)
+
+
+def _hashes_left(result: AugmentResult, stays: BoolArray) -> dict[str, str]:
+    """Leave out hashes that are of forgotten rows: by them a guess could be tested."""
+    lost = row_windows(result.delivered.take(~stays), result.steps)
+    gone = {"real", *(f"window {number}" for number in lost.tolist())}
+    return {k: part for k, part in result.content_sha256.items() if k not in gone}
 
 
 def _numbers(row: int | Sequence[int]) -> list[int]:
@@ -209,7 +229,7 @@ def steps_without(
 
 def _used(column: Column, cells: NDArray[Any]) -> IntArray | None:
     """Return the codes that are in use, or None if all levels stay."""
-    if column.kind.is_numeric or not column.levels or _is_declared(column):
+    if column.kind.is_numeric or not column.levels or is_declared(column):
         return None
     used = np.unique(cells).astype(np.int64)
     if not len(used):
@@ -218,7 +238,8 @@ def _used(column: Column, cells: NDArray[Any]) -> IntArray | None:
     return None if len(used) == len(column.levels) == len(listed) else used
 
 
-def _is_declared(column: Column) -> bool:
+def is_declared(column: Column) -> bool:
+    """Whether a dtype lists its categories, seen or not, so that they stay."""
     if column.kind is Kind.IDENTIFIER:
         return False
     # This is polars' Categorical, which lists what it met; its Enum declares.

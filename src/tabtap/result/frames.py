@@ -321,9 +321,17 @@ def groups_from_json(saved: Mapping[str, Any] | None) -> NDArray[Any] | None:
         return None
     groups = _object_array([level_from_json(label) for label in saved["labels"]])
     dtype = np.dtype(saved["dtype"])
+    if dtype.kind not in "biufmMOU":
+        raise ValueError(f"groups of dtype {saved['dtype']!r}")
+    if dtype.kind == "U" and dtype.itemsize * len(groups) > _MOST_BYTES:
+        dtype = np.dtype(str)  # of the length that the labels need
     if dtype.kind in "mM":
         return np.asarray(groups.astype(np.int64).view(dtype))
     return np.asarray(groups.astype(dtype))
+
+
+_MOST_BYTES = 2**28
+"""Of labels whose dtype is taken as the file has it."""
 
 
 def _numbered(

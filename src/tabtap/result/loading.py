@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import struct
 import zipfile
 import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ from tabtap.archive import (
     damaged,
     file_content,
     foreign,
+    one_line,
     reading,
     strip_prefix,
     unpack_archive,
@@ -31,6 +36,7 @@ from tabtap.result.files import (
     EXACT,
     FORMAT_NAME,
     FORMAT_VERSION,
+    READABLE,
     RunAbout,
     sha256,
     whole_schema_from_json,
@@ -39,9 +45,18 @@ from tabtap.result.forgetting import check_codes
 from tabtap.result.frames import groups_from_json, index_from_json
 from tabtap.result.result import AugmentResult
 from tabtap.saved import from_json
+from tabtap.table.frame import write_frame
 
-_BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError,
-            NotImplementedError, KeyError, OSError)  # fmt: skip
+_BAD_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError,
+            ValueError, KeyError, OSError)  # fmt: skip
+
+_MOST_BYTES = 2**28
+_MOST_TIMES = 200
+"""A file may unpack to so many bytes, or to so many times its own size if that is more:
+a table of rare flags, which packs best, comes to about 100."""
+
+_MOST_ARRAY = 2**32
+"""Bytes of an array that rows are written to."""
 
 
 def load_result(path: str | Path) -> AugmentResult:
@@ -82,7 +97,7 @@ def load_result(path: str | Path) -> AugmentResult:
     ...     load_result(f"{folder}/birds.tabtap").why
     'No rows were added: the budget is 0.'
     """
-    members = _members(Path(path))
+    members = read_members(path)
     archive = unpack_archive(
         members[EXACT], path, name=FORMAT_NAME, version=FORMAT_VERSION
     )
@@ -93,19 +108,40 @@ def load_result(path: str | Path) -> AugmentResult:
         return _result(archive)
 
 
-def _members(path: Path) -> dict[str, bytes]:
+def read_members(path: str | Path) -> dict[str, bytes]:
+    """Return the members of a saved result, and nothing else that is in the file."""
     content = file_content(path)
     try:
         with zipfile.ZipFile(BytesIO(content)) as file:
-            names = file.namelist()
-            members = {name: file.read(name) for name in names}
+            members = _unpack(file, len(content))
     except _BAD_ZIP as error:
         if content[:2] == b"PK":
-            raise damaged(path, "its content cannot be read") from error
+            reason = f"its content cannot be read ({one_line(error)})"
+            raise damaged(path, reason) from error
         raise foreign(path, FORMAT_NAME) from error
     if EXACT not in members:
         raise foreign(path, FORMAT_NAME)
     return members
+
+
+def _unpack(file: zipfile.ZipFile, n_packed: int) -> dict[str, bytes]:
+    known = [info for info in file.infolist() if info.filename in (EXACT, *READABLE)]
+    if len({info.filename for info in known}) < len(known):
+        raise ValueError("a member is there twice")
+    if any(info.compress_type not in _PACKED for info in known):
+        raise ValueError("a member is packed in another way")
+    n_bytes = sum(info.file_size for info in known)
+    if n_bytes > max(_MOST_BYTES, _MOST_TIMES * n_packed):
+        raise ValueError(f"{n_packed:,} bytes would become {n_bytes:,}")
+    members = {}
+    for info in known:
+        with file.open(info) as member:
+            # Told a number, it unpacks no more than that, whatever the member says.
+            members[info.filename] = member.read(info.file_size)
+    return members
+
+
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def _result(archive: Archive) -> AugmentResult:
@@ -115,13 +151,21 @@ def _result(archive: Archive) -> AugmentResult:
     delivered = candidates_from_arrays(schema, strip_prefix("delivered", arrays))
     if not np.isin(delivered.rows.origin, real.origin).all():
         raise ValueError("a synthetic row descends from no real row")
+    item = np.dtype(schema.form.array_dtype or bool).itemsize
+    if item * (real.missing.size + delivered.rows.missing.size) > _MOST_ARRAY:
+        raise ValueError(f"an array of {schema.form.array_dtype!r}")
+    with suppress(ImportError):  # of polars, which reading a result does not need
+        write_frame(real.empty())  # a schema that cannot be written down is none
     run = _run(about["run"])
     index = index_from_json(about["index"])
     for what in (run.groups, index):
         if what is not None and len(what) != len(real):
             raise ValueError(f"{len(what)} labels or groups for {len(real)} rows")
+    said = from_json(_Said, {name: about[name] for name in _SAID if name in about})
     codes = strip_prefix("codes_given", arrays)
     check_codes(schema, codes)
+    if codes and not said.forgotten:
+        raise ValueError("old codes, although no row was forgotten")
     return AugmentResult(
         real=real,
         delivered=delivered,
@@ -133,11 +177,22 @@ def _result(archive: Archive) -> AugmentResult:
         stop=Stop[about["stop"]],
         about=run,
         index=index,
-        real_sha256=about["real_sha256"],
-        forgotten=tuple(about["forgotten"]),
-        n_removed=about["n_removed"],
         codes_given=codes,
+        **{name: getattr(said, name) for name in _SAID},
     )
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What a result says of itself beside rows, steps and certificates."""
+
+    real_sha256: str
+    forgotten: tuple[int, ...]
+    n_removed: int
+    content_sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+_SAID = tuple(part.name for part in fields(_Said))
 
 
 def _run(saved: dict[str, Any]) -> RunAbout:

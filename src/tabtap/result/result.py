@@ -25,7 +25,12 @@ from tabtap.domain import (
 )
 from tabtap.domain.judgement import table_sha256
 from tabtap.loop import Outcome, Stop
-from tabtap.result.files import RunAbout, certificates_for_people, save_result
+from tabtap.result.files import (
+    RunAbout,
+    certificates_for_people,
+    content_hashes,
+    save_result,
+)
 from tabtap.result.forgetting import forget_rows
 from tabtap.result.frames import (
     Waterfall,
@@ -91,7 +96,11 @@ class AugmentResult:
     """pandas' labels of the real rows; None counts them."""
 
     real_sha256: str = ""
-    """Of the real rows that the run was given."""
+    """Of the real rows that the run was given: of their codes."""
+
+    content_sha256: Mapping[str, str] = field(default_factory=dict)
+    """Of the real rows, of each window's rows and of the steps, as values under their
+    names; see ``content_hashes``.  Empty in results of older versions."""
 
     forgotten: tuple[int, ...] = ()
     """Real rows that were removed since, by their place in the table given."""
@@ -140,6 +149,7 @@ class AugmentResult:
             about=about,
             index=index,
             real_sha256=table_sha256(real),
+            content_sha256=content_hashes(real, delivered, progress.steps),
         )
 
     def __repr__(self) -> str:
@@ -231,8 +241,7 @@ class AugmentResult:
 
         What is not a number, or not finite, is null.
         """
-        shown = certificates_for_people(self.certificates, self.forgotten)
-        return json.dumps(shown, indent=2, allow_nan=False)
+        return json.dumps(certificates_for_people(self), indent=2, allow_nan=False)
 
     def augmented(self) -> tuple[Any, Any]:
         """Return X and y: the real rows as they were, then the synthetic ones.

@@ -2,17 +2,23 @@
 
 Hashes show that rows are those that were checked, evidence that bounds and decisions
 follow from the scores.  Whoever changes rows, hashes and scores together, so that they
-agree, is not found out: nothing here is signed.
+agree, is not found out: nothing here is signed.  No hash covers the settings, labels of
+rows and groups, figures beside the scores, advice, notes, versions and times.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
+from tabtap.archive import DAMAGE
 from tabtap.domain import Bound, Certificate
 from tabtap.domain.judgement import (
     Bars,
@@ -24,8 +30,10 @@ from tabtap.domain.judgement import (
     worth_of,
 )
 from tabtap.loop.augment import attempts_used
+from tabtap.result.files import content_hashes, readable_copies
 from tabtap.result.forgetting import as_given
 from tabtap.result.frames import row_windows
+from tabtap.result.loading import read_members
 from tabtap.result.result import AugmentResult
 from tabtap.wording import counted
 
@@ -36,7 +44,9 @@ _EVIDENCE = {"crossfit": ("real", "before", "after"), "paper": ("fold_gains",)}
 class Finding:
     """Something that is not as certified, or that can no longer be checked."""
 
-    kind: Literal["wrong", "unknown"]
+    kind: Literal["wrong", "unknown", "forgotten"]
+    """Not as certified; not covered; or no longer to be checked without rows that were
+    forgotten."""
 
     window: int | None
     """None if it is about the result as a whole."""
@@ -49,6 +59,8 @@ class Finding:
         return f"{place}: {self.text}"
 
 
+# Scores of a file may be any numbers, and warnings are for those who run something.
+@np.errstate(all="ignore")
 def verify(result: AugmentResult) -> list[Finding]:
     """Recompute hashes, bounds and decisions of a result.
 
@@ -61,7 +73,8 @@ def verify(result: AugmentResult) -> list[Finding]:
     -------
     list of Finding
         Empty if everything is as certified.  After ``forget`` the hashes of what was
-        changed cannot be recomputed: those findings are ``unknown``, not ``wrong``.
+        changed cannot be recomputed: those findings are ``forgotten``, not ``wrong``.
+        What an older tabtap has no hashes of is ``unknown``.
 
     Examples
     --------
@@ -72,19 +85,26 @@ def verify(result: AugmentResult) -> list[Finding]:
     >>> from tabtap.result import RunAbout
     >>> from tabtap.table import read_frame
     >>> birds = read_frame(load_penguins(), target="species")
+    >>> none = Candidates.none(birds)
     >>> result = AugmentResult(
     ...     real=birds,
-    ...     delivered=Candidates.none(birds),
+    ...     delivered=none,
     ...     stop=Stop.BUDGET,
     ...     about=RunAbout(seed=0, budget=0, settings={}),
     ...     real_sha256=table_sha256(birds),
+    ...     content_sha256=content_hashes(birds, none, ()),
     ... )
     >>> verify(result)
     []
     >>> print(*verify(replace(result, real=birds.take(np.arange(9)))))
     result: the real rows are not those that the run was given
     """
-    findings = [*_real_rows(result), *_delivered_rows(result)]
+    hashes = content_hashes(result.real, result.delivered, result.steps)
+    findings = [
+        *_covered(result, hashes),
+        *_real_rows(result, hashes),
+        *_delivered_rows(result, hashes),
+    ]
     commit = result.about.settings.get("augment", {}).get("commit", {})
     known = {"confidence", "increment_confidence", "min_gain"} <= set(commit)
     if result.certificates and not known:
@@ -104,17 +124,51 @@ def verify(result: AugmentResult) -> list[Finding]:
     return findings
 
 
-def _real_rows(result: AugmentResult) -> Iterator[Finding]:
+def _covered(result: AugmentResult, hashes: Mapping[str, str]) -> Iterator[Finding]:
+    if not result.content_sha256:
+        text = (
+            "an older tabtap has written no hashes of names, dtypes and levels, of "
+            "ancestors and redrawn cells: whether they were changed is not known"
+        )
+        yield Finding("unknown", None, text)
+    elif not result.forgotten and _is_other("steps", result, hashes):
+        yield Finding("wrong", None, "the steps are not those of the run")
+
+
+def _is_other(name: str, result: AugmentResult, hashes: Mapping[str, str]) -> bool:
+    """Tell whether a part has changed, if the result has hashes at all."""
+    known = result.content_sha256
+    return bool(known) and known.get(name) != hashes.get(name)
+
+
+def _real_rows(result: AugmentResult, hashes: Mapping[str, str]) -> Iterator[Finding]:
     if result.forgotten:
         n_rows = counted(len(result.forgotten), "real row")
         text = f"{n_rows} forgotten, so the hash of the table given is no help"
-        yield Finding("unknown", None, text)
+        yield Finding("forgotten", None, text)
+        yield from _without_forgotten(result)
     elif table_sha256(result.real) != result.real_sha256:
         text = "the real rows are not those that the run was given"
         yield Finding("wrong", None, text)
+    elif _is_other("real", result, hashes):
+        text = "names, dtypes or levels are not those of the table given"
+        yield Finding("wrong", None, text)
 
 
-def _delivered_rows(result: AugmentResult) -> Iterator[Finding]:
+def _without_forgotten(result: AugmentResult) -> Iterator[Finding]:
+    given = sorted([*result.real.origin.tolist(), *result.forgotten])
+    if given != list(range(len(given))):
+        text = "the real rows and those forgotten do not make up the table given"
+        yield Finding("wrong", None, text)
+    certified = sum(c.n_rows for c in result.certificates if c.committed)
+    if certified - len(result.delivered) != result.n_removed:
+        text = f"other than {result.n_removed} synthetic rows were removed"
+        yield Finding("wrong", None, text)
+
+
+def _delivered_rows(
+    result: AugmentResult, hashes: Mapping[str, str]
+) -> Iterator[Finding]:
     window = row_windows(result.delivered, result.steps)
     delivered = as_given(result.delivered.rows, result.codes_given)
     accepted = {c.window for c in result.certificates if c.committed}
@@ -128,13 +182,97 @@ def _delivered_rows(result: AugmentResult) -> Iterator[Finding]:
         lost = certificate.n_rows - len(rows)
         if result.forgotten and lost > 0:
             text = f"{counted(lost, 'row')} forgotten, so its hash is no help"
-            yield Finding("unknown", certificate.window, text)
+            yield Finding("forgotten", certificate.window, text)
         elif lost:
             text = f"{counted(len(rows), 'row')} instead of {certificate.n_rows}"
             yield Finding("wrong", certificate.window, text)
         elif table_sha256(rows) != certificate.pool_sha256:
             text = "the rows are not those that were checked: another hash"
             yield Finding("wrong", certificate.window, text)
+        elif _is_other(f"window {certificate.window}", result, hashes):
+            text = (
+                "names, dtypes, levels, ancestors or redrawn cells of the rows are not "
+                "those of the run"
+            )
+            yield Finding("wrong", certificate.window, text)
+
+
+# ---- The copies in a saved file that are for people and other programs.
+
+
+def verify_copies(result: AugmentResult, path: str | Path) -> list[Finding]:
+    """Write the readable copies of a result anew, and compare them with a file's.
+
+    Bytes of parquet differ between versions of what writes them: where they do, values
+    are compared.
+    """
+    members = read_members(path)
+    try:
+        copies = readable_copies(result)
+    except ImportError as error:  # of polars, if the table was given in it
+        text = f"the copies for other programs were not compared ({error})"
+        return [Finding("unknown", None, text)]
+    return [
+        Finding("wrong", None, f"{name} is not what the result says")
+        for name, wanted in copies.items()
+        if members.get(name) != wanted
+        and not _says_the_same(name, members.get(name, b""), wanted)
+    ]
+
+
+def _says_the_same(name: str, found: bytes, wanted: bytes) -> bool:
+    try:
+        if name.endswith(".json"):
+            return _holds(json.loads(found), json.loads(wanted))
+        return _holds(*(_parquet_columns(part, wanted) for part in (found, wanted)))
+    except (*DAMAGE, OSError, pa.ArrowException):
+        return False
+
+
+def _parquet_columns(content: bytes, like: bytes) -> dict[str, list[Any]]:
+    """Return the columns of a parquet file, if it is not larger than it may be."""
+    from pyarrow import parquet
+
+    file, own = (parquet.ParquetFile(BytesIO(part)) for part in (content, like))
+    if file.metadata.num_rows != own.metadata.num_rows:
+        raise ValueError("another number of rows")
+    if _unpacked(file) > _MOST_TIMES * _unpacked(own) + _MOST_BYTES:
+        raise ValueError("much larger than what was written")
+    table = file.read()
+    return {name: table.column(name).to_pylist() for name in table.column_names}
+
+
+_MOST_TIMES, _MOST_BYTES = 4, 2**20
+"""A copy that another version has written may be larger by so much."""
+
+
+def _unpacked(file: Any) -> int:  # noqa: ANN401 - pyarrow is untyped
+    about = file.metadata
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    return sum(group.total_byte_size for group in groups)
+
+
+def _holds(found: Any, wanted: Any) -> bool:  # noqa: ANN401 - of JSON or parquet
+    """Tell whether two values are the same; a field that is empty may be missing.
+
+    Copies of older versions lack fields that results have got since.
+    """
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        return found.keys() <= wanted.keys() and all(
+            _holds(found[key], part) if key in found else _is_empty(part)
+            for key, part in wanted.items()
+        )
+    if isinstance(found, list) and isinstance(wanted, list):
+        pairs = zip(found, wanted, strict=False)
+        return len(found) == len(wanted) and all(_holds(*pair) for pair in pairs)
+    return bool(found == wanted or (found != found and wanted != wanted))
+
+
+def _is_empty(part: Any) -> bool:  # noqa: ANN401
+    return not part or (isinstance(part, list) and not any(part))
+
+
+# ---- Certificates: their order, evidence, bounds and decisions.
 
 
 def _order(certificate: Certificate, before: Sequence[Certificate]) -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Hashable, Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from tabtap.table.schema import (
     is_arrow,
     is_nullable,
     is_object,
+    is_time,
     number_name,
     time_unit,
     time_zone,
@@ -498,6 +498,17 @@ _ARROW_NAMES = {
     "bool": "bool",
     "date32[day]": "date",
 }
+_ARROW_TYPES = {
+    "bool": pa.bool_(),
+    "date": pa.date32(),
+    "utf8": pa.utf8(),
+    "large_utf8": pa.large_utf8(),
+    **{
+        name: pa.from_numpy_dtype(name)
+        for name in ("float16", "float32", "float64", "int8", "int16", "int32", "int64",
+                     "uint8", "uint16", "uint32", "uint64")
+    },
+}  # fmt: skip
 _ORDERED = ", ordered"
 
 
@@ -519,7 +530,20 @@ def dtype_from_text(text: str) -> Any:  # noqa: ANN401
         return _string_dtype(text)
     if text.startswith("object"):
         return np.dtype(object)
+    # The text may come from a file, and pandas builds whatever a text names.
+    if not _is_known(text):
+        raise TypeError(f"{text!r} is not a dtype that tabtap knows")
     return pd.api.types.pandas_dtype(text)
+
+
+def _is_known(text: str) -> bool:
+    if text.startswith("interval["):
+        return _is_known(arguments(text).rpartition(",")[0])  # without ", right"
+    if family(text) == "time":
+        return is_time(text)
+    return text.startswith("period[") or (
+        family(text) in ("float", "int", "bool") and "[" not in text
+    )
 
 
 def category_text(dtype: pd.CategoricalDtype) -> str | None:
@@ -538,15 +562,16 @@ def category_dtype(text: str, categories: tuple[Any, ...]) -> pd.CategoricalDtyp
     return pd.CategoricalDtype(index, ordered=inside.endswith(_ORDERED))
 
 
-def arrow_type(text: str) -> Any:  # noqa: ANN401 - pyarrow is optional and untyped
+def arrow_type(text: str) -> Any:  # noqa: ANN401 - pyarrow is untyped
     """Return the Arrow type of a text such as ``int64[arrow]``."""
-    pyarrow = import_module("pyarrow")
     name = number_name(text)
     if name == "datetime64":
-        return pyarrow.timestamp(time_unit(text), time_zone(text))
+        return pa.timestamp(time_unit(text), time_zone(text))
     if name == "timedelta64":
-        return pyarrow.duration(time_unit(text))
-    return getattr(pyarrow, {"bool": "bool_", "date": "date32"}.get(name, name))()
+        return pa.duration(time_unit(text))
+    if name not in _ARROW_TYPES:
+        raise TypeError(f"{text!r} is not an Arrow type that tabtap knows")
+    return _ARROW_TYPES[name]
 
 
 def _text(dtype: Any) -> str:  # noqa: ANN401

@@ -15,7 +15,19 @@ import pandas as pd
 from tabtap.archive import DAMAGE
 from tabtap.errors import FileFormatError, UserInputError
 from tabtap.saved import from_json, to_json
-from tabtap.table.schema import Column, FrameForm, Kind, Schema, Target, family
+from tabtap.table.pandas_columns import dtype_from_text
+from tabtap.table.schema import (
+    Column,
+    Family,
+    FrameForm,
+    Kind,
+    Schema,
+    Target,
+    family,
+    is_object,
+    is_time,
+    time_zone,
+)
 
 FORMAT = 1
 """Raised whenever an older reader would misread what is written."""
@@ -74,10 +86,12 @@ def _schema(saved: Mapping[str, Any]) -> Schema:
     if target is not None:
         target = _whole(Target, {**target, "column": _column(target["column"])})
     columns_name = level_from_json(form["columns_name"])
+    restored = _whole(FrameForm, {**form, "columns_name": columns_name})
+    _check_form(restored)
     return Schema(
         features=tuple(_column(column) for column in saved["features"]),
         target=target,
-        form=_whole(FrameForm, {**form, "columns_name": columns_name}),
+        form=restored,
     )
 
 
@@ -119,7 +133,40 @@ def _levels(saved: Any) -> list[Any]:  # noqa: ANN401
     return [level_from_json(level) for level in saved]
 
 
+def _check_form(form: FrameForm) -> None:
+    for text in filter(None, (form.array_dtype, form.target_dtype)):
+        dtype = np.dtype(text)
+        if dtype.kind not in "biufcOUSMm" or dtype.itemsize > _MOST_BYTES:
+            raise ValueError(f"an array of {text!r}")
+    if form.columns_dtype not in ("", "range"):
+        dtype_from_text(form.columns_dtype)
+
+
+_MOST_BYTES = 4 * 131_072
+"""Of a text in an array: more is not a table's cell but a file made to fill memory."""
+
+_FAMILIES: Mapping[Kind, tuple[Family, ...]] = {
+    Kind.CONTINUOUS: ("float", "int"),
+    Kind.INTEGER: ("float", "int"),
+    Kind.DATETIME: ("time",),
+}
+
+
+def _check_dtype(column: Column) -> None:
+    """Raise unless the dtype is one that a frame is read with, and fits the kind."""
+    dtype, kind = column.dtype, family(column.dtype)
+    unknown = kind == "other" and not is_object(dtype)
+    if unknown or (kind == "time" and not is_time(dtype)):
+        raise ValueError(f"dtype {dtype!r} of column {column.name!r}")
+    clocks = kind == "time" and time_zone(dtype)
+    if kind not in _FAMILIES.get(column.kind, (kind,)) or (
+        column.wall_clock and not clocks
+    ):
+        raise ValueError(f"{column.kind.value} column {column.name!r} of {dtype!r}")
+
+
 def _check(column: Column) -> None:
+    _check_dtype(column)
     if column.step < 1:
         raise ValueError(f"step {column.step} of column {column.name!r}")
     needs_levels = not column.kind.is_numeric and column.kind is not Kind.IDENTIFIER
@@ -191,7 +238,14 @@ def _numpy_from_json(content: Any) -> Any:  # noqa: ANN401
     name, plain = content
     if name.startswith("str"):
         return np.str_(plain)
-    return np.dtype(name).type(level_from_json(plain))
+    return _NUMPY_TYPES[name](level_from_json(plain))
+
+
+_NUMPY_TYPES: Mapping[str, type] = {
+    kind.__name__: kind
+    for kind in (np.bool_, np.float16, np.float32, np.float64, np.int8, np.int16,
+                 np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+}  # fmt: skip
 
 
 def _moment_to_json(moment: Any) -> list[Any]:  # noqa: ANN401
@@ -202,6 +256,8 @@ def _moment_to_json(moment: Any) -> list[Any]:  # noqa: ANN401
 
 def _timestamp(content: Any) -> pd.Timestamp:  # noqa: ANN401
     count, unit, zone = content
+    if zone is not None and zone.startswith("dateutil/"):  # which names a file
+        raise ValueError(f"time zone {zone!r}")
     moment = pd.Timestamp(np.datetime64(int(count), unit))
     return moment if zone is None else moment.tz_localize("UTC").tz_convert(zone)
 

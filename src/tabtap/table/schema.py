@@ -312,6 +312,12 @@ def time_zone(dtype: str) -> str | None:
     return zone or None
 
 
+def is_time(dtype: str) -> bool:
+    """Whether a time has a unit that is known, and a zone that names no file."""
+    zone = time_zone(dtype) or ""
+    return time_unit(dtype) in PER_DAY and not zone.startswith("dateutil/")
+
+
 def time_limits(dtype: str) -> tuple[int, int]:
     """Return the earliest and the latest time that may be drawn, as counts.
 
