@@ -96,9 +96,9 @@ def test_a_row_is_forgotten_only_once(result):
 
 
 def test_a_target_asked_for_that_nobody_has_any_more_becomes_the_rows_own():
-    frame = pd.DataFrame({"x": np.arange(9.0), "y": list("aaaabbbbc")})
+    frame = pd.DataFrame({"x": np.arange(12.0), "y": list("aaaaaabbbbbc")})
     real = read_frame(frame, "y")
-    rows = real.take(np.array([0, 4]))
+    rows = real.take(np.array([0, 6]))
     taught = Candidates(rows, rows.missing < 0, np.zeros(2, np.int64))
     taught = replace(taught, asked=np.array([2, 0], rows.target.dtype))  # c, a
     result = AugmentResult(
@@ -108,7 +108,7 @@ def test_a_target_asked_for_that_nobody_has_any_more_becomes_the_rows_own():
         about=RunAbout(seed=0, budget=2, settings={}, teacher="stack"),
     )
 
-    left = result.forget(8)  # the only c
+    left = result.forget(11)  # the only c
 
     assert left.provenance["target"].tolist() == ["a", "b"]
     assert left.provenance["asked_target"].tolist() == ["a", "a"]
