@@ -92,8 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = app(given, prog_name="tabtap", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except SystemExit:  # rich, when nobody reads the help it writes
-        return NO_READER
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):
+            return NO_READER  # so rich ends when nobody reads the help it writes
+        raise
     # Whatever happens ends in a sentence and a code; --debug shows all of it.
     except Exception as error:  # noqa: BLE001
         return explain(error, debug=debug)

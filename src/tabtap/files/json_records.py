@@ -191,13 +191,14 @@ def _check_letters(records: Sequence[JsonRecord], text: str, name: str) -> None:
         return
     for record in records:
         for key, value in record.cells.items():
-            written = key + value if isinstance(value, str) else key
-            if any("\ud800" <= letter <= "\udfff" for letter in written):
+            try:
+                (key + value if isinstance(value, str) else key).encode()
+            except UnicodeEncodeError:
                 raise UserInputError(
                     f"{name} holds half a character in line {_line(record, text)}: an "
-                    f"escape of the kind \\ud83d without its other half, in the key "
+                    "escape such as \\ud83d without its other half, under the key "
                     f"{key!a}. Write the file again as UTF-8, or mend that cell."
-                )
+                ) from None
 
 
 def _line(record: JsonRecord, text: str) -> int:

@@ -23,10 +23,11 @@ import pyarrow
 from tabtap.errors import UserInputError
 from tabtap.files.formats import Compression, Format, check_format, form_of
 
-_SHOWN_CHARACTERS = 200
-
 STANDARD = "-"
 """What stands for standard input and standard output."""
+
+_SHOWN_CHARACTERS = 200
+"""Of what another package says of a file."""
 
 
 class Source(NamedTuple):
@@ -274,7 +275,7 @@ MAX_COLUMNS = 5_000
 """Reading, looking over and learning take a time for each column."""
 
 MOST_EMPTY = 100
-"""Cells of a table for each one that holds something: no table of people has more."""
+"""Cells for each one that holds something: what has more is no table."""
 
 LARGE_CELLS = 1_000_000
 """Beyond so many cells there is little that added rows could teach."""
