@@ -180,9 +180,10 @@ def test_what_is_only_tedious_is_read_in_linear_time(tmp_path, name):
 
 
 def test_tables_that_fit_are_read_however_well_they_are_packed(tmp_path, free_memory):
-    (tmp_path / "a.parquet").write_bytes(
-        parquet(pa.table({"a": repeated("x", 1_000, 3_000)}))
-    )
+    numbers = pa.array(np.arange(3_000) % 5).dictionary_encode()
+    texts = repeated("x", 1_000, 3_000)
+    table = pa.table({"a": texts, "b": numbers, "c": texts.dictionary_encode()})
+    (tmp_path / "a.parquet").write_bytes(parquet(table))
     free_memory(FREE)
 
     assert len(read_table(tmp_path / "a.parquet").frame) == 3_000

@@ -153,7 +153,9 @@ def test_few_rows_are_remarked_on(frame):
         ("-", False),
         ("=", False),
         ("north=south", False),
+        ("-" + " " * 100_000 + "x", True),
     ],
+    ids=lambda value: value[:12] if isinstance(value, str) else None,
 )
 def test_texts_that_a_spreadsheet_would_calculate_are_noted(frame, text, noted):
     frame["place"] = ["north", "south", text, "west"] * (N // 4)
@@ -165,6 +167,21 @@ def test_a_name_that_a_spreadsheet_would_calculate_is_noted(frame):
     frame["=HYPERLINK(1)"] = ["north", "south"] * (N // 2)
 
     assert ("formula", "=HYPERLINK(1)") in found(frame)
+
+
+def test_labels_that_a_spreadsheet_would_calculate_are_noted(frame):
+    frame["sick"] = frame["sick"].replace({"yes": "=yes"})
+
+    assert ("formula", "sick") in found(frame)
+
+
+def test_a_formula_among_identifiers_is_noted_and_not_shown(frame):
+    frame["id"] = [f"=secret{i}" for i in range(N)]
+
+    remarks = inspect_table(read_frame(frame, "sick"))
+
+    (note,) = [remark.text for remark in remarks if remark.topic == "formula"]
+    assert "secret" not in note
 
 
 @pytest.mark.parametrize("target", ["dose", "sick"])

@@ -119,16 +119,16 @@ def _check_rows(table: Any, names: Sequence[str], name: str) -> None:  # noqa: A
 def _read_parquet(content: bytes, name: str) -> Any:  # noqa: ANN401
     source = pyarrow.BufferReader(content)
     about = pyarrow.parquet.read_metadata(source)
-    chunks = [
-        about.row_group(i).column(j)
-        for i in range(about.num_row_groups)
-        for j in range(about.num_columns)
-    ]
-    n_rows = sum(about.row_group(i).num_rows for i in range(about.num_row_groups))
-    check_extent(max(n_rows, about.num_rows), about.num_columns, name)
-    check_unpacked(sum(c.total_uncompressed_size for c in chunks), name, "parquet")
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    n_rows = max(about.num_rows, sum(group.num_rows for group in groups))
+    check_extent(n_rows, about.num_columns, name)
+    widths = [about.schema.column(j).length for j in range(about.num_columns)]
+    fixed = n_rows * sum(width for width in widths if width and width > 0)
+    chunks = [group.column(j) for group in groups for j in range(about.num_columns)]
+    unpacked = sum(chunk.total_uncompressed_size for chunk in chunks)
+    check_unpacked(fixed + unpacked, name, "parquet")
     # A text that comes back stands in the file once, and in memory as often as it does.
-    texts = [chunk for chunk in chunks if chunk.physical_type.endswith("BYTE_ARRAY")]
+    texts = [chunk for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"]
     if fits(sum(c.num_values * c.total_uncompressed_size for c in texts), "parquet"):
         return pyarrow.parquet.read_table(source)
     paths = list(dict.fromkeys(chunk.path_in_schema for chunk in texts))
@@ -140,10 +140,10 @@ def _read_parquet(content: bytes, name: str) -> Any:  # noqa: ANN401
 def _text_bytes(column: Any) -> int:  # noqa: ANN401
     """Return how long the texts of a column are together, each as often as it comes."""
     kind = column.type
-    if pyarrow.types.is_fixed_size_binary(kind):
-        return len(column) * int(kind.byte_width)
-    if not pyarrow.types.is_dictionary(kind):
-        return int(column.nbytes)
+    if not pyarrow.types.is_dictionary(kind) or pyarrow.types.is_primitive(
+        kind.value_type
+    ):
+        return 0
     sizes = (
         pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py()
         for chunk in column.chunks

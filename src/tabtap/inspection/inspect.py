@@ -50,7 +50,7 @@ MANY_HOLES = 0.5
 """Share of missing cells from which a column is remarked on."""
 
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_FORMULA = re.compile(r"\s*(?:[=@].|[+-](?![\d.,\s]*%?\s*$).)", re.DOTALL)
+_FORMULA = re.compile(r"\s*(?:[=@].|[+-](?![\d.,\s]*(?:%\s*)?$).)", re.DOTALL)
 """What a spreadsheet takes for more than a number or a word."""
 
 _WHO = frozenset(
@@ -81,7 +81,8 @@ def column_remarks(table: Table, declared: Container[Hashable] = ()) -> list[Rem
             remarks.append(Remark(topic="missing", column=column.name, text=text))
         if _is_group(table, index):
             remarks.append(_group(table, index))
-    return remarks
+    target = table.schema.target
+    return remarks if target is None else [*remarks, *_formulas(target.column)]
 
 
 def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
@@ -103,10 +104,11 @@ def _formulas(column: Column) -> list[Remark]:
     found = [text for text in texts if _FORMULA.match(text)]
     if not found:
         return []
+    # The values of an identifier may name people, and are not shown.
+    shown = "" if column.kind is Kind.IDENTIFIER else f", such as {quote(found[0])}"
     text = (
-        f"has texts that begin like a formula, such as {quote(found[0])}: a "
-        "spreadsheet that opens the table would calculate them; they are kept as they "
-        "are, in new rows too"
+        f"has texts that begin like a formula{shown}: a spreadsheet that opens the "
+        "table would calculate them; they are kept as they are, in new rows too"
     )
     return [Remark(topic="formula", column=column.name, text=text)]
 
