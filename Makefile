@@ -15,7 +15,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 FETCH := $(BIN)/python examples/02_fetch_weights.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs slow judges bench results format clean
+.PHONY: help demo test check docs slow fuzz judges bench results format clean
 
 help:  ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,12 @@ docs: $(VENV)/.installed-docs  ## build the pages into build/docs
 
 slow: $(VENV)/.installed-dev  ## run the tests that train for longer
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) -m slow
+
+# As many inputs as one likes: make fuzz FUZZ=1000000
+FUZZ ?= 100000
+fuzz: $(VENV)/.installed-dev  ## try 100,000 spoilt files on every reader
+	TABTAP_FUZZ=$(FUZZ) $(ONE_THREAD) $(BIN)/python -m pytest -q --hypothesis-show-statistics \
+	  tests/hostile/test_fuzz.py
 
 judges: $(VENV)/.installed-judges  ## test the optional judges too: TabPFN v2, TabICL
 	@$(FETCH) tabpfn-v1 tabpfn-v2-regressor

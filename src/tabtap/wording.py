@@ -15,6 +15,19 @@ from collections.abc import Collection, Sequence
 # ---- In plain signs, for terminals, files and messages.
 
 
+def plain(text: str) -> str:
+    r"""Return text without what could steer a terminal or turn its letters round.
+
+    Examples
+    --------
+    >>> plain("a\x1b[31mb")
+    'a?[31mb'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun in the right form.
 

@@ -1,13 +1,15 @@
 """An option is written once, and typer and the command both get it from there."""
 
+import sys
 from dataclasses import dataclass
 from typing import Annotated
 
 import pytest
 import typer
 
-from tabtap.cli.options import option, take_options
+from tabtap.cli.options import learner_of, option, take_options
 from tabtap.cli.terminal import add_command
+from tabtap.errors import UserInputError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,3 +78,29 @@ def test_every_command_has_debug_and_need_not_take_it():
 
     assert run(plain, "four", "--debug") == 4
     assert run(curious, "--debug") == 1
+
+
+def test_a_folder_of_files_does_not_stand_in_for_packages(tmp_path, monkeypatch):
+    (tmp_path / "wave.py").write_text("raise AssertionError('the wrong one')\n")
+    (tmp_path / "own_learner.py").write_text(
+        "from sklearn.linear_model import LogisticRegression as learner\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "wave", raising=False)
+
+    with pytest.raises(UserInputError, match="wave has no 'learner'"):
+        learner_of("--learner", "wave:learner")
+
+    made = learner_of("--learner", "own_learner:learner")
+    assert hasattr(made, "predict")
+    assert sys.path[-1] == str(tmp_path)
+
+
+def test_a_module_that_ends_the_process_is_said(tmp_path, monkeypatch):
+    (tmp_path / "script_that_exits.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    with pytest.raises(UserInputError, match="gives SystemExit"):
+        learner_of("--learner", "script_that_exits:learner")

@@ -1,6 +1,8 @@
 import csv
 import io
 
+import pytest
+
 from tabtap.compare.printing import FORMATS, TextTable, as_csv, as_latex, as_text
 
 TABLE = TextTable(
@@ -63,3 +65,14 @@ def test_latex_escapes_what_it_would_misread():
     assert r"data\_set & n & Real \\" in text
     assert r"1.0 $\pm$ 0.1" in text
     assert r"\begin{tabular}{lrr}" in text
+
+
+@pytest.mark.parametrize("form", sorted(FORMATS))
+def test_nothing_in_a_table_steers_the_terminal(form):
+    odd = "a\x1b[31m\u202eb\x07"
+    table = TextTable(odd, (odd, odd), ((odd, odd),), notes=(odd,))
+
+    written = FORMATS[form](table)
+
+    assert "a?[31m?b?" in written
+    assert all(sign.isprintable() or sign == "\n" for sign in written)

@@ -137,3 +137,58 @@ def test_rare_and_tiny_classes_are_told_apart(frame):
 
 def test_few_rows_are_remarked_on(frame):
     assert found(frame.head(30)) == [("few rows", None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("=1+1", True),
+        ("@SUM(A1)", True),
+        ("+49 30 1234x", True),
+        ("-2+cmd|' /C calc'!A0", True),
+        ("\t=1+1", True),
+        ("-5", False),
+        ("+1,5", False),
+        ("-12.5 %", False),
+        ("-", False),
+        ("=", False),
+        ("north=south", False),
+        ("-" + " " * 100_000 + "x", True),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else None,
+)
+def test_texts_that_a_spreadsheet_would_calculate_are_noted(frame, text, noted):
+    frame["place"] = ["north", "south", text, "west"] * (N // 4)
+
+    assert (("formula", "place") in found(frame)) == noted
+
+
+def test_a_name_that_a_spreadsheet_would_calculate_is_noted(frame):
+    frame["=HYPERLINK(1)"] = ["north", "south"] * (N // 2)
+
+    assert ("formula", "=HYPERLINK(1)") in found(frame)
+
+
+def test_labels_that_a_spreadsheet_would_calculate_are_noted(frame):
+    frame["sick"] = frame["sick"].replace({"yes": "=yes"})
+
+    assert ("formula", "sick") in found(frame)
+
+
+def test_a_formula_among_identifiers_is_noted_and_not_shown(frame):
+    frame["id"] = [f"=secret{i}" for i in range(N)]
+
+    remarks = inspect_table(read_frame(frame, "sick"))
+
+    (note,) = [remark.text for remark in remarks if remark.topic == "formula"]
+    assert "secret" not in note
+
+
+@pytest.mark.parametrize("target", ["dose", "sick"])
+def test_the_largest_numbers_are_looked_at_like_others(frame, target):
+    frame["dose"] = frame["dose"] / frame["dose"].abs().max() * 1.7e308
+    frame["copy"] = frame["dose"] / 2
+
+    topics = found(frame, target)
+
+    assert (("leak", "copy") in topics) == (target == "dose")

@@ -10,7 +10,13 @@ import typer
 
 from tabtap import __version__
 from tabtap.cli import augment, bench, check, compare, demo, inspect, results, weights
-from tabtap.cli.terminal import HelpfulGroup, add_command, explain
+from tabtap.cli.terminal import (
+    NO_READER,
+    HelpfulGroup,
+    add_command,
+    explain,
+    ready_streams,
+)
 
 _EPILOG = """Examples:
 $ tabtap demo
@@ -81,9 +87,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
+    ready_streams()
     try:
         code = app(given, prog_name="tabtap", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):
+            return NO_READER  # so rich ends when nobody reads the help it writes
+        raise
     # Whatever happens ends in a sentence and a code; --debug shows all of it.
     except Exception as error:  # noqa: BLE001
         return explain(error, debug=debug)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 import shlex
@@ -45,6 +44,7 @@ from tabtap.cli.terminal import (
     YES,
     Screen,
     interruptible,
+    json_text,
     tell_rest,
     told_warnings,
 )
@@ -562,7 +562,7 @@ def verdict_json(
 ) -> str:
     """Return the verdict as one JSON object."""
     bound = evidence(result)
-    return json.dumps(
+    return json_text(
         {
             "verdict": result.verdict,
             "why": result.why,
@@ -577,9 +577,7 @@ def verdict_json(
             "seconds": round(seconds, 3),
             "seed": result.about.seed,
             "notes": list(result.about.notes),
-        },
-        indent=2,
-        allow_nan=False,
+        }
     )
 
 

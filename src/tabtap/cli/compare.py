@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +17,7 @@ from tabtap.cli.options import (
 )
 from tabtap.cli.progress import CellsProgress
 from tabtap.cli.reading import Reading, TableOptions, need_target, read
-from tabtap.cli.terminal import NO, YES, Screen, fold
+from tabtap.cli.terminal import NO, YES, Screen, fold, json_text
 from tabtap.errors import UserInputError
 
 if TYPE_CHECKING:
@@ -227,9 +226,9 @@ def _tell(comparison: Comparison, screen: Screen, given: CompareOptions) -> int:
         write_comparison(comparison, given.report)
     best = recommend(comparison)
     if given.as_json:
-        print(json.dumps(_object(comparison), indent=2, allow_nan=False))
+        print(json_text(_object(comparison)))
     else:
-        width = screen.console.width
+        width = max(screen.console.width, screen.width)
         print(_text(ranking(comparison), width))
         if given.learners:
             print(f"\n{_text(matrix(comparison), width)}")

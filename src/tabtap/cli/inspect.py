@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tabtap.cli.options import Overwrite, check_file, option, take_options
 from tabtap.cli.reading import Reading, TableOptions, need_target, read, target_words
-from tabtap.cli.terminal import YES, Screen, console_on
+from tabtap.cli.terminal import YES, Screen, console_on, json_text
+from tabtap.wording import plain
 
 if TYPE_CHECKING:
     from tabtap.inspection import Remark
@@ -94,7 +94,7 @@ def _show(
     n_columns = len(table.schema.features)
     screen.say(f"{len(table)} rows, {n_columns} columns beside the target.")
     screen.say(f"Target {target_words(table)}.\n")
-    print(lines, file=sys.stdout)
+    print(plain(lines))
     for note in reading.notes:
         screen.note(note)
     print()
@@ -150,4 +150,4 @@ def _json(
         "notes": list(reading.notes),
         "schema_file": None if out is None else str(out),
     }
-    return json.dumps(found, indent=2)
+    return json_text(found)

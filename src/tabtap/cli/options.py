@@ -295,12 +295,13 @@ def teacher_of(text: str) -> Any:  # noqa: ANN401 - names, or a learner
 def _imported(option: str, text: str, module_name: str) -> Any:  # noqa: ANN401
     here = str(Path.cwd())
     if here not in sys.path:
-        # As python -m does: people keep their learner beside their table.
-        sys.path.insert(0, here)
+        # People keep their learner beside their table; last, for a folder of files
+        # from elsewhere must not stand in for packages that are installed.
+        sys.path.append(here)
     try:
         return importlib.import_module(module_name)
     # A module of the user's may fail in any way, and that is theirs to mend.
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserInputError(
             f"{option} {text!r} cannot be used: importing {module_name!r} gives "
             f"{type(error).__name__}: {error}. Write module:object, {_EXAMPLE}."

@@ -170,7 +170,8 @@ def read(options: TableOptions) -> Reading:
         name for name in frame.columns
         if name != target and len(frame) and bool(frame[name].isna().all())
     )  # fmt: skip
-    named = [column for column in frame.columns if column not in empty]
+    left_out = set(empty)
+    named = [column for column in frame.columns if column not in left_out]
     groups = column_named("--groups", options.groups, named)
     kinds = {**said.kinds, **_kinds(options, list(frame.columns))}
     return Reading(
@@ -180,7 +181,7 @@ def read(options: TableOptions) -> Reading:
         target=target,
         task=_task(options, said),
         groups=said.groups if groups is None else groups,
-        kinds={name: kind for name, kind in kinds.items() if name in named},
+        kinds={name: kind for name, kind in kinds.items() if name not in left_out},
     )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import functools
 import inspect
+import io
+import json
 import os
 import shutil
 import signal
@@ -16,7 +18,7 @@ import sys
 import textwrap
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -32,20 +34,51 @@ from tabtap.errors import (
     TapWarning,
     TargetCopyWarning,
 )
+from tabtap.wording import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-_MAX_WIDTH = 100
-"""Longer lines are hard to read, however wide the terminal is."""
+_MIN_WIDTH, _MAX_WIDTH = 20, 100
+"""Longer lines are hard to read, however wide the terminal is; none is narrower."""
+
+_LAST_STREAM = 2
+"""Standard input, output and error are 0, 1 and 2."""
 
 _KEPT_INDENT = 4
 """Lines that begin with so many spaces show a place and stay as they are."""
 
 
-def console_on(stream: TextIO) -> Console:
-    """Return a console on a stream, plain where the stream is not a terminal."""
+def ready_streams() -> None:
+    """See to streams that are closed, or that cannot write every letter.
+
+    A file that is opened later must not get the number of a closed stream, for then
+    messages would land in it.  Standard output stays closed, so that a table that is
+    to go there can be refused.
+    """
+    number = 0
+    while number <= _LAST_STREAM:
+        number = os.open(os.devnull, os.O_RDWR)
+    os.close(number)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def json_text(found: Mapping[str, Any]) -> str:
+    """Return an object as JSON in which no sign steers a terminal."""
+    text = json.dumps(found, indent=2, allow_nan=False)
+    return text.replace("\x7f", "\\u007f")  # the one that JSON leaves as it is
+
+
+def console_on(stream: TextIO | None) -> Console:
+    """Return a console on a stream, plain where the stream is not a terminal.
+
+    What is written to a closed stream is lost.
+    """
     from rich.console import Console
 
     class HonestConsole(Console):
@@ -54,7 +87,8 @@ def console_on(stream: TextIO) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return HonestConsole(file=stream, highlight=False, markup=False, emoji=False)
+    place = io.StringIO() if stream is None else stream
+    return HonestConsole(file=place, highlight=False, markup=False, emoji=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +111,11 @@ class Screen:
         dumb = self.console.is_dumb_terminal
         return self.console.is_terminal and not dumb and not self.quiet
 
+    @property
+    def width(self) -> int:
+        """How many characters a line may have, whatever the terminal says of itself."""
+        return min(max(self.console.width, _MIN_WIDTH), _MAX_WIDTH)
+
     def say(self, text: str, style: str = "") -> None:
         """Write some text, wrapped."""
         if not self.quiet:
@@ -97,8 +136,7 @@ class Screen:
     def _write(self, text: str, style: str) -> None:
         from rich.text import Text
 
-        width = min(self.console.width, _MAX_WIDTH)
-        wrapped = Text(fold(text, width), style=style)
+        wrapped = Text(fold(text, self.width), style=style)
         self.console.print(wrapped, soft_wrap=True)
 
 
@@ -114,17 +152,6 @@ def fold(text: str, width: int) -> str:
         five
     """
     return "\n".join(_fold_line(line, width) for line in plain(text).split("\n"))
-
-
-def plain(text: str) -> str:
-    r"""Return text without what could steer a terminal.
-
-    Examples
-    --------
-    >>> plain("a\x1b[31mb")
-    'a?[31mb'
-    """
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def clipped(text: object, width: int) -> str:
@@ -175,7 +202,7 @@ class _Helpful:
         below, self.epilog = self.epilog, None
         super().format_help(ctx, formatter)  # type: ignore[misc]
         self.epilog = below
-        width = shutil.get_terminal_size().columns - 2
+        width = max(shutil.get_terminal_size().columns - 2, _MIN_WIDTH)
         print(textwrap.indent(fold(below or "", width), " ") + "\n")
 
 
@@ -360,7 +387,7 @@ def explain(error: Exception, *, debug: bool) -> int:
         return NO_READER
     screen = Screen.standard()
     if debug:
-        traceback.print_exception(error)
+        print(plain("".join(traceback.format_exception(error))), file=sys.stderr)
     if isinstance(error, _InterruptedError):
         screen.stop("Interrupted.")
         return INTERRUPTED
@@ -419,6 +446,8 @@ def _ours(error: Exception, *, debug: bool) -> str:
 
 def _hang_up() -> None:
     """Let nothing more be written to an output that takes no more."""
+    if sys.stdout is None:
+        return
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     os.close(sink)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from tabtap.wording import plain
+
 _GAP = "  "
 _LATEX_SIGNS = {
     "\\": r"\textbackslash{}",
@@ -49,7 +51,7 @@ def as_text(table: TextTable, width: int | None = None) -> str:
         ]
         rule = _GAP.join("-" * width for width in shown)
         blocks.append("\n".join([lines[0], rule, *lines[1:]]))
-    return "\n".join([table.title, "", "\n\n".join(blocks), *table.notes])
+    return plain("\n".join([table.title, "", "\n\n".join(blocks), *table.notes]))
 
 
 def as_markdown(table: TextTable) -> str:
@@ -64,14 +66,14 @@ def as_markdown(table: TextTable) -> str:
     shown = [f"| {line} |" for line in [lines[0], " | ".join(rule), *lines[1:]]]
     notes = ["", *(f"- {note}" for note in table.notes)] if table.notes else []
     title = [f"**{table.title}**", ""] if table.title else []
-    return "\n".join([*title, *shown, *notes])
+    return plain("\n".join([*title, *shown, *notes]))
 
 
 def as_csv(table: TextTable) -> str:
     """Return the cells alone."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(_lines(table))
-    return out.getvalue().rstrip("\n")
+    return plain(out.getvalue().rstrip("\n"))
 
 
 def as_latex(table: TextTable) -> str:
@@ -141,4 +143,4 @@ def _align(
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX_SIGNS.get(sign, sign) for sign in text)
+    return "".join(_LATEX_SIGNS.get(sign, sign) for sign in plain(text))

@@ -7,40 +7,58 @@ put after the old ones, so dtypes, categories, time zones and metadata are the s
 from __future__ import annotations
 
 import json
-from typing import Any
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow
+import pyarrow.compute as pc
 import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet
 
 from tabtap.errors import UserInputError
-from tabtap.files.formats import Format, WriteRequest
+from tabtap.files.formats import Format, WriteRequest, check_names
+from tabtap.files.opening import check_extent, check_unpacked, fits, reason
 
 FORMATS: tuple[Format, ...] = ("parquet", "feather")
 
 _FILE_SIGN = b"ARROW1"
+_N_SIGN = 8
+"""Bytes of the sign, with what fills it up."""
+
 _OLD_SIGN = b"FEA1"
 _KEY = b"pandas"
+_HEADER = 2
+"""Of a message: what it carries."""
+
+_DICTIONARY_BATCH = 1
+_BUFFERS, _COMPRESSION = 2, 3
+"""Fields of what a message carries, by their numbers in Arrow's format."""
 
 
 def open_arrow(content: bytes, name: str, form: Format) -> Any:  # noqa: ANN401
-    """Return a Parquet, Feather or Arrow file as an Arrow table."""
-    source = pyarrow.BufferReader(content)
+    """Return a Parquet, Feather or Arrow file as an Arrow table.
+
+    What it holds is asked first: a few bytes may stand for more than memory can hold.
+    """
     try:
-        if form == "parquet":
-            return pyarrow.parquet.read_table(source)
-        if content.startswith(_FILE_SIGN):
-            return pyarrow.ipc.open_file(source).read_all()
-        if content.startswith(_OLD_SIGN):
-            return pyarrow.feather.read_table(source)
-        return pyarrow.ipc.open_stream(source).read_all()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        why = str(error).partition("\n")[0].rstrip(".")
+        table = (
+            _read_parquet(content, name)
+            if form == "parquet"
+            else _read_ipc(content, name)
+        )
+        # What points outside its column would end the process later on.
+        table.validate(full=True)
+        return table
+    except (UserInputError, MemoryError):
+        raise
+    except Exception as error:
         raise UserInputError(
-            f"{name} cannot be read as a {form} file: {why}. It is damaged or not "
-            "complete. Make or download it again."
+            f"{name} cannot be read as a {form} file: {reason(error)}. It is damaged "
+            "or not complete. Make or download it again."
         ) from error
 
 
@@ -49,15 +67,34 @@ def arrow_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:  # noq
 
     Cells that hold lists or tables, and columns that share a name, are refused.
     """
-    indexes = index_columns(table)
-    fields = [field for field in table.schema if field.name not in indexes]
-    names = [field.name for field in fields]
-    twice = sorted({repr(column) for column in names if names.count(column) > 1})
-    if twice:
+    try:
+        indexes = index_columns(table)
+        names = [field.name for field in table.schema if field.name not in indexes]
+        _check_fields(table.schema, names, name)
+        _check_rows(table, names, name)
+        # The pandas metadata restore dtypes that Arrow has no name for, such as Int64.
+        plain = table.select(names).to_pandas(ignore_metadata=False)
+        frame = plain.reset_index(drop=True)
+        frame.columns = pd.Index(names)  # pandas may have called them 0, 1, 2, ...
+        for field in names:
+            if table.column(field).null_count:
+                frame[field] = _exact(table.column(field), frame[field])
+    except (UserInputError, MemoryError):
+        raise
+    # pandas believes what is noted in the file, and fails in many ways where it lies.
+    except Exception as error:
         raise UserInputError(
-            f"{name} has columns of the same name: {', '.join(twice[:5])}. Give each "
-            "its own name."
-        )
+            f"{name} cannot be read as a table: {reason(error)}. A column of it, or "
+            "what pandas has noted in it, is damaged. Write it again, or as .csv."
+        ) from error
+    notes = [f"index {i!r} kept apart; new rows go on counting or have none"
+             for i in indexes]  # fmt: skip
+    return frame, notes
+
+
+def _check_fields(schema: Any, names: Sequence[str], name: str) -> None:  # noqa: ANN401
+    check_names(names, name)
+    fields = [schema.field(own) for own in names]
     nested = [field for field in fields if pyarrow.types.is_nested(field.type)]
     if nested:
         listed = ", ".join(f"{field.name!r} ({field.type})" for field in nested[:3])
@@ -65,20 +102,150 @@ def arrow_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:  # noq
             f"{name} holds lists or structures inside cells: {listed}. Give each part "
             "its own column, or drop these."
         )
-    if not fields or not table.num_rows:
+
+
+def _check_rows(table: Any, names: Sequence[str], name: str) -> None:  # noqa: ANN401
+    if not names or not table.num_rows:
         raise UserInputError(
-            f"{name} has {len(fields)} columns and {table.num_rows} rows. Pass a file "
+            f"{name} has {len(names)} columns and {table.num_rows} rows. Pass a file "
             "with rows."
         )
-    # The pandas metadata restore dtypes that Arrow has no name for, such as Int64.
-    plain = table.select(names).to_pandas(ignore_metadata=False)
-    frame = plain.reset_index(drop=True)
-    frame.columns = pd.Index(names)  # pandas may have called them 0, 1, 2, ...
-    for field in fields:
-        frame[field.name] = _exact(table.column(field.name), frame[field.name])
-    notes = [f"index {i!r} kept apart; new rows go on counting or have none"
-             for i in indexes]  # fmt: skip
-    return frame, notes
+    check_extent(table.num_rows, len(names), name)
+
+
+# ---- What a file would be when it is unpacked, asked before it is.
+
+
+def _read_parquet(content: bytes, name: str) -> Any:  # noqa: ANN401
+    source = pyarrow.BufferReader(content)
+    about = pyarrow.parquet.read_metadata(source)
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    n_rows = max(about.num_rows, sum(group.num_rows for group in groups))
+    check_extent(n_rows, about.num_columns, name)
+    widths = [about.schema.column(j).length for j in range(about.num_columns)]
+    fixed = n_rows * sum(width for width in widths if width and width > 0)
+    chunks = [group.column(j) for group in groups for j in range(about.num_columns)]
+    unpacked = sum(chunk.total_uncompressed_size for chunk in chunks)
+    check_unpacked(fixed + unpacked, name, "parquet")
+    # A text that comes back stands in the file once, and in memory as often as it does.
+    texts = [chunk for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"]
+    if fits(sum(c.num_values * c.total_uncompressed_size for c in texts), "parquet"):
+        return pyarrow.parquet.read_table(source)
+    paths = list(dict.fromkeys(chunk.path_in_schema for chunk in texts))
+    known = pyarrow.parquet.read_table(source, read_dictionary=paths)
+    check_unpacked(sum(map(_text_bytes, known.columns)), name, "parquet")
+    return pyarrow.parquet.read_table(source)
+
+
+def _text_bytes(column: Any) -> int:  # noqa: ANN401
+    """Return how long the texts of a column are together, each as often as it comes."""
+    kind = column.type
+    if not pyarrow.types.is_dictionary(kind) or pyarrow.types.is_primitive(
+        kind.value_type
+    ):
+        return 0
+    sizes = (
+        pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py()
+        for chunk in column.chunks
+    )
+    return sum(size or 0 for size in sizes)
+
+
+def _read_ipc(content: bytes, name: str) -> Any:  # noqa: ANN401
+    source = pyarrow.BufferReader(content)
+    if content.startswith(_OLD_SIGN):
+        return pyarrow.feather.read_table(source)
+    n_batches = None
+    if content.startswith(_FILE_SIGN):
+        # A file is a stream between two signs, and a list of its parts at the end.
+        n_batches = pyarrow.ipc.open_file(source).num_record_batches
+        source = pyarrow.BufferReader(memoryview(content)[_N_SIGN:])
+    messages = list(pyarrow.ipc.MessageReader.open_stream(source))
+    check_unpacked(sum(map(_body_bytes, messages)), name, "feather")
+    found = sum(message.type == "record batch" for message in messages)
+    if n_batches not in (None, found):
+        raise ValueError(f"it lists {n_batches} parts and has {found}")
+    source.seek(0)
+    table = pyarrow.ipc.open_stream(source).read_all()
+    check_unpacked(sum(map(_view_bytes, table.columns)), name, "feather")
+    return table
+
+
+def _body_bytes(message: Any) -> int:  # noqa: ANN401
+    """Return the size of one part of an Arrow stream when it is unpacked.
+
+    Each compressed buffer begins with its size, or -1 if it is stored as it is.  Where
+    the buffers are is written in a flatbuffer, of which pyarrow shows nothing but the
+    bytes; https://arrow.apache.org/docs/format/Columnar.html has its layout.
+    """
+    body = memoryview(message.body) if message.body is not None else memoryview(b"")
+    batch = _FlatTable.of_root(memoryview(message.metadata)).table(_HEADER)
+    if message.type == "dictionary":
+        batch = batch.table(_DICTIONARY_BATCH)
+    elif message.type != "record batch":
+        return 0
+    if not batch.has(_COMPRESSION):
+        return len(body)
+    size = 0
+    for offset, length in batch.pairs(_BUFFERS):
+        unpacked = struct.unpack_from("<q", body, offset)[0] if length else 0
+        size += unpacked if unpacked >= 0 else length
+    return size
+
+
+def _view_bytes(column: Any) -> int:  # noqa: ANN401
+    """Return how long the texts of a column are that may share their letters."""
+    if not (
+        pyarrow.types.is_string_view(column.type)
+        or pyarrow.types.is_binary_view(column.type)
+    ):
+        return 0
+    # The first of the four numbers of each view is a length.
+    return sum(
+        int(np.frombuffer(chunk.buffers()[1], np.int32)[::4].sum(dtype=np.int64))
+        for chunk in column.chunks
+        if len(chunk)
+    )
+
+
+class _FlatTable(NamedTuple):
+    """A table of a flatbuffer: fields by number, some of which are not there."""
+
+    content: memoryview
+    start: int
+
+    @classmethod
+    def of_root(cls, content: memoryview) -> _FlatTable:
+        return cls(content, struct.unpack_from("<I", content, 0)[0])
+
+    def has(self, field: int) -> bool:
+        return self._place(field) is not None
+
+    def table(self, field: int) -> _FlatTable:
+        return _FlatTable(self.content, self._follow(field))
+
+    def pairs(self, field: int) -> list[tuple[int, int]]:
+        """Return a vector of pairs of whole numbers."""
+        start = self._follow(field)
+        (count,) = struct.unpack_from("<I", self.content, start)
+        flat = struct.unpack_from(f"<{2 * count}q", self.content, start + 4)
+        return list(zip(flat[::2], flat[1::2], strict=True))
+
+    def _follow(self, field: int) -> int:
+        place = self._place(field)
+        if place is None:
+            raise ValueError(f"a part of it lacks field {field}")
+        return place + int(struct.unpack_from("<I", self.content, place)[0])
+
+    def _place(self, field: int) -> int | None:
+        (back,) = struct.unpack_from("<i", self.content, self.start)
+        offsets = self.start - back
+        (size,) = struct.unpack_from("<H", self.content, offsets)
+        index = 4 + 2 * field
+        if index >= size:
+            return None
+        (offset,) = struct.unpack_from("<H", self.content, offsets + index)
+        return self.start + offset if offset else None
 
 
 def index_columns(table: Any) -> list[str]:  # noqa: ANN401

@@ -181,12 +181,13 @@ def _text_notes(name: str, seen: Sequence[str]) -> tuple[str, ...]:
 _SIGNS = {".": r"\.", ",": ","}
 _NUMBERS = {
     sign: re.compile(
-        rf"[+-]?(?:(?:[0-9]+{dot}?[0-9]*|{dot}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+        rf"[+-]?(?:(?:[0-9]+(?:{dot}[0-9]*)?|{dot}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         r"|(?i:inf|infinity))"
     )
     for sign, dot in _SIGNS.items()
 }
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_MOST_DIGITS = len(str(-(2**64)))
 _FIXED = re.compile(r"[+-]?[0-9]+\.[0-9]+").fullmatch
 _PADDED = re.compile(r"[+-]?0[0-9]")
 _GROUPED = {
@@ -278,6 +279,8 @@ def with_holes(values: Any, present: Any) -> pd.Series:  # noqa: ANN401 - numpy 
 
 
 def _read_whole(name: str, cells: Sequence[str]) -> NumberColumn | None:
+    if max(map(len, cells)) > _MOST_DIGITS:
+        return None
     values = [int(cell) for cell in cells]
     style = ColumnStyle(name=name, kind="integer")
     for dtype in (np.int64, np.uint64):
@@ -447,8 +450,9 @@ def column_of_values(name: str, values: Sequence[Any]) -> ValueColumn:
     if kinds <= {bool}:
         truths = with_holes(np.array(seen, dtype=bool), present)
         return ValueColumn(truths, replace(style, kind="boolean"), notes)
-    if kinds <= {int, float}:
-        return _numbers(seen, present, style)._replace(notes=notes)
+    numbers = _numbers(seen, present, style) if kinds <= {int, float} else None
+    if numbers is not None:
+        return numbers._replace(notes=notes)
     if kinds <= {dt.datetime, dt.date}:
         times = pd.DatetimeIndex(np.array(seen, dtype="M8[us]"))
         return ValueColumn(
@@ -456,7 +460,8 @@ def column_of_values(name: str, values: Sequence[Any]) -> ValueColumn:
         )
     listed = " and ".join(sorted(kind.__name__ for kind in kinds))
     mixed = [np.nan if _is_hole(cell) else str(cell) for cell in cells]
-    note = f"column {name!r} mixes {listed}; read as text"
+    why = "has numbers beyond all reach" if kinds <= {int, float} else f"mixes {listed}"
+    note = f"column {name!r} {why}; read as text"
     return ValueColumn(pd.Series(mixed), style, (*notes, note))
 
 
@@ -481,7 +486,8 @@ def _without_spellings(
     return cells, tuple(notes)
 
 
-def _numbers(seen: list[Any], present: Any, style: ColumnStyle) -> ValueColumn:  # noqa: ANN401
+def _numbers(seen: list[Any], present: Any, style: ColumnStyle) -> ValueColumn | None:  # noqa: ANN401
+    """Return numbers as a column, or None if one is too large for any number type."""
     whole = all(isinstance(cell, int) for cell in seen)
     for dtype in (np.int64, np.uint64) if whole else ():
         try:
@@ -489,7 +495,10 @@ def _numbers(seen: list[Any], present: Any, style: ColumnStyle) -> ValueColumn: 
         except OverflowError:
             continue
         return ValueColumn(with_holes(values, present), replace(style, kind="integer"))
-    floats = with_holes(np.array(seen, dtype=np.float64), present)
+    try:
+        floats = with_holes(np.array(seen, dtype=np.float64), present)
+    except OverflowError:
+        return None
     return ValueColumn(floats, replace(style, kind="float"))
 
 

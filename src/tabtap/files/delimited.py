@@ -22,7 +22,12 @@ from tabtap.files.cells import (
     settle_decimals,
 )
 from tabtap.files.formats import ColumnStyle, Dialect, FileTable, Format, WriteRequest
-from tabtap.files.opening import DecodedText, decode_text, encode_text
+from tabtap.files.opening import (
+    DecodedText,
+    check_extent,
+    decode_text,
+    encode_text,
+)
 from tabtap.wording import counted
 
 _LOOKED_AT = 200
@@ -108,6 +113,7 @@ def _check_header(cut: Records, name: str) -> None:
             "under it."
         )
     names = _names(cut)
+    check_extent(len(cut.records), len(names), name)
     if len(cut.records) == 1:
         raise UserInputError(
             f"{name} has a header of {counted(len(names), 'cell')} and no rows. Pass "
@@ -316,7 +322,13 @@ def _write_cell(cell: str, dialect: Dialect, *, always: bool) -> str:
 def _broken_quote(
     name: str, first: int, noticed: int, error: csv.Error
 ) -> UserInputError:
-    if "unexpected end" in str(error) or "field larger" in str(error):
+    if "field larger" in str(error):
+        return UserInputError(
+            f"{name} has a cell of more than {csv.field_size_limit():,} characters: "
+            f"a quote may be opened in line {first} and never closed, or the cell "
+            "holds a whole document. Close the quote, or take out that column."
+        )
+    if "unexpected end" in str(error):
         return UserInputError(
             f"{name} has a quote that is opened in line {first} and never closed. "
             "Close it, or write it twice if it is part of the text."

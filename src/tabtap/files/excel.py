@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import warnings
 import zipfile
 from collections.abc import Sequence
 from importlib import import_module
@@ -17,10 +18,13 @@ import pandas as pd
 
 from tabtap.errors import UserInputError
 from tabtap.files.cells import column_of_values
-from tabtap.files.formats import WriteRequest
+from tabtap.files.formats import WriteRequest, check_names
+from tabtap.files.opening import check_extent, check_unpacked, reason
 
 _MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
 _SHEET = "Sheet1"
+_LOOKED_AT = 1_000
+"""Rows after which it is asked again whether the sheet fits into memory."""
 
 
 class SheetTable(NamedTuple):
@@ -46,22 +50,60 @@ def read_excel(content: bytes, name: str, sheet: str | int | None) -> SheetTable
     """Return one sheet of a workbook, the first unless another is named."""
     openpyxl = load_openpyxl()
     try:
-        book = openpyxl.load_workbook(
-            io.BytesIO(content), read_only=True, data_only=True
-        )
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        # What it does not know of a workbook, openpyxl warns of; values it reads.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _check_unpacked(content, name)
+            book = openpyxl.load_workbook(
+                io.BytesIO(content), read_only=True, data_only=True
+            )
+            chosen = _choose(book.sheetnames, sheet, name)
+            rows = _filled_rows(book[chosen], f"Sheet {chosen!r} of {name}")
+            book.close()
+    except (UserInputError, MemoryError):
+        raise
+    # There is no end to what openpyxl raises when parts of a workbook are damaged.
+    except Exception as error:
         raise UserInputError(
-            f"{name} cannot be read as an Excel workbook: {error}. It is damaged or "
-            "protected. Save it again as .xlsx without a password, or as .csv."
+            f"{name} cannot be read as an Excel workbook: {reason(error)}. It is "
+            "damaged or protected. Save it again as .xlsx without a password, or as "
+            ".csv."
         ) from error
-    chosen = _choose(book.sheetnames, sheet, name)
-    rows = [list(row) for row in book[chosen].iter_rows(values_only=True)]
-    book.close()
     notes = []
     if len(book.sheetnames) > 1:
         notes.append(f"sheet {chosen!r}, one of {len(book.sheetnames)}")
     frame, more = _frame(rows, f"Sheet {chosen!r} of {name}")
     return SheetTable(frame, chosen, (*notes, *more))
+
+
+def _check_unpacked(content: bytes, name: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        check_unpacked(sum(m.file_size for m in archive.infolist()), name, "excel")
+
+
+def _filled_rows(sheet: Any, name: str) -> list[list[Any]]:  # noqa: ANN401
+    """Return the rows that hold something, each up to its last value."""
+    # What a sheet says of its own size may be long out of date, or a lie.
+    sheet.reset_dimensions()
+    rows: list[list[Any]] = []
+    width = n_filled = 0
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if number > _MAX_ROWS:
+            raise UserInputError(
+                f"{name} has a row beyond {_MAX_ROWS:,}, where every Excel sheet ends. "
+                "It is damaged. Save it again, or as .csv."
+            )
+        row = list(cells)
+        while row and row[-1] is None:
+            row.pop()
+        if row:
+            rows.append(row)
+            n_filled += len(row) - row.count(None)
+            if len(row) > width or len(rows) % _LOOKED_AT == 0:
+                width = max(width, len(row))
+                check_extent(len(rows), width, name, n_filled)
+    check_extent(len(rows), width, name, n_filled)
+    return rows
 
 
 def excel_content(request: WriteRequest) -> bytes:
@@ -105,15 +147,13 @@ def _choose(names: Sequence[str], sheet: str | int | None, name: str) -> str:
 
 
 def _frame(rows: list[list[Any]], name: str) -> tuple[pd.DataFrame, list[str]]:
-    filled = [row for row in rows if any(cell is not None for cell in row)]
-    if len(filled) < 2:
+    if len(rows) < 2:
         raise UserInputError(
-            f"{name} has {'a header and no rows' if filled else 'no cells'}. Pass a "
+            f"{name} has {'a header and no rows' if rows else 'no cells'}. Pass a "
             "sheet with a header line and rows under it."
         )
-    width = max(len(row) for row in filled)
-    rows = [row + [None] * (width - len(row)) for row in filled]
-    header, *body = rows
+    width = max(len(row) for row in rows)
+    header, *body = [row + [None] * (width - len(row)) for row in rows]
     used = [
         i
         for i in range(width)
@@ -123,12 +163,7 @@ def _frame(rows: list[list[Any]], name: str) -> tuple[pd.DataFrame, list[str]]:
         "Unnamed: " + str(i) if header[i] is None else str(header[i]).strip()
         for i in used
     ]
-    twice = sorted({repr(column) for column in names if names.count(column) > 1})
-    if twice:
-        raise UserInputError(
-            f"{name} has columns of the same name: {', '.join(twice[:5])}. Give each "
-            "its own name."
-        )
+    check_names(names, name)
     columns = [
         column_of_values(n, [row[i] for row in body])
         for n, i in zip(names, used, strict=True)

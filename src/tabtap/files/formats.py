@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -205,6 +207,16 @@ def check_format(name: str) -> Format:
         if form == name:
             return form
     raise bad_setting("format", name, f"be one of {', '.join(known)}", "Try csv.")
+
+
+def check_names(names: Sequence[str], name: str) -> None:
+    """Raise if two columns of a file have one name."""
+    twice = [repr(column) for column, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UserInputError(
+            f"{name} has columns of the same name: {', '.join(sorted(twice)[:5])}. "
+            "Give each its own name."
+        )
 
 
 def _unknown(path: PurePath, suffix: str) -> UserInputError:

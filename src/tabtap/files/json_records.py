@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ import pandas as pd
 from tabtap.errors import UserInputError
 from tabtap.files.cells import ValueColumn, column_of_values, format_times, plain_style
 from tabtap.files.formats import ColumnStyle, FileTable, Format, WriteRequest
-from tabtap.files.opening import decode_text, encode_text
+from tabtap.files.opening import check_extent, decode_text, encode_text
 
 _N_SHOWN = 5
 _SPACE = " \t\r\n"
@@ -42,6 +43,9 @@ def read_json(content: bytes, name: str, form: Format) -> JsonTable:
     records = cut_json(text, name, form)
     _check_flat(records, text, name)
     names = list(dict.fromkeys(key for record in records for key in record.cells))
+    n_filled = sum(len(record.cells) for record in records)
+    check_extent(len(records), len(names), name, n_filled)
+    _check_letters(records, text, name)
     columns = [_column(key, records) for key in names]
     frame = pd.DataFrame(dict(enumerate(column.series for column in columns)))
     frame.columns = pd.Index(names)
@@ -115,8 +119,7 @@ def _cut_list(text: str, name: str) -> list[JsonRecord]:
 
 
 def _cut_one(text: str, index: int) -> JsonRecord:
-    decoder = json.JSONDecoder(object_pairs_hook=_pairs)
-    cells, end = decoder.raw_decode(text, index)
+    cells, end = _DECODER.raw_decode(text, index)
     if not isinstance(cells, dict):
         raise ValueError("no object")
     return JsonRecord(cells, index, end)
@@ -144,30 +147,62 @@ def _skip(text: str, index: int) -> int:
 
 def _why(error: Exception) -> str:
     """Return what is wrong without the place, which is said already."""
-    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg
+    # Python itself speaks of a limit that its programmers can set.
+    is_long = "integer string conversion" in str(error)
+    return "a whole number of thousands of digits" if is_long else str(error)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     cells = dict(pairs)
     if len(cells) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} twice")
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {counts.most_common(1)[0][0]!r} twice")
     return cells
 
 
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs)
+
+
 def _check_flat(records: Sequence[JsonRecord], text: str, name: str) -> None:
-    nested: dict[str, int] = {}
+    nested: dict[str, JsonRecord] = {}
     for record in records:
         for key, value in record.cells.items():
             if isinstance(value, (dict, list)):
-                nested.setdefault(key, text.count("\n", 0, record.start) + 1)
+                nested.setdefault(key, record)
     if nested:
-        listed = ", ".join(f"{key!r} (line {line})" for key, line in nested.items())
-        raise UserInputError(
-            f"{name} holds lists or objects inside cells: {listed}. Give each part its "
-            "own key, or drop these; pandas.json_normalize does it."
+        listed = ", ".join(
+            f"{key!r} (line {_line(record, text)})"
+            for key, record in list(nested.items())[:_N_SHOWN]
         )
+        more = f" and {len(nested) - _N_SHOWN} more" if len(nested) > _N_SHOWN else ""
+        raise UserInputError(
+            f"{name} holds lists or objects inside cells: {listed}{more}. Give each "
+            "part its own key, or drop these; pandas.json_normalize does it."
+        )
+
+
+def _check_letters(records: Sequence[JsonRecord], text: str, name: str) -> None:
+    """Raise if an escape stands for half a character, which no file can hold."""
+    if r"\ud" not in text.lower():
+        return
+    for record in records:
+        for key, value in record.cells.items():
+            try:
+                (key + value if isinstance(value, str) else key).encode()
+            except UnicodeEncodeError:
+                raise UserInputError(
+                    f"{name} holds half a character in line {_line(record, text)}: an "
+                    "escape such as \\ud83d without its other half, under the key "
+                    f"{key!a}. Write the file again as UTF-8, or mend that cell."
+                ) from None
+
+
+def _line(record: JsonRecord, text: str) -> int:
+    return text.count("\n", 0, record.start) + 1
 
 
 def _not_records(name: str, problems: Sequence[str]) -> UserInputError:

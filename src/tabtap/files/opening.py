@@ -26,6 +26,9 @@ from tabtap.files.formats import Compression, Format, check_format, form_of
 STANDARD = "-"
 """What stands for standard input and standard output."""
 
+_SHOWN_CHARACTERS = 200
+"""Of what another package says of a file."""
+
 
 class Source(NamedTuple):
     """The content of a file, decompressed."""
@@ -75,6 +78,11 @@ def open_source(source: str | Path, wanted: str | None) -> Source:
 
 def _standard_input(form: Format) -> Source:
     name = "standard input"
+    if sys.stdin is None:
+        raise UserInputError(
+            "Standard input is closed. Send the table to it, or pass the path of a "
+            "file."
+        )
     content = read_bounded(sys.stdin.buffer, name, form)
     _check_not_empty(content, name)
     check_first_bytes(content[:N_BYTES], name, form, None)
@@ -88,6 +96,8 @@ def _status(path: Path, name: str) -> os.stat_result:
         raise _not_there(path, name) from None
     except OSError as error:
         raise _unreadable(name, error) from error
+    except ValueError as error:  # a NUL in it
+        raise UserInputError(f"{name} is no path: {error}. Check it.") from error
 
 
 def _not_there(path: Path, name: str) -> UserInputError:
@@ -129,9 +139,20 @@ def _unreadable(name: str, error: OSError) -> UserInputError:
 
 def _check_not_empty(content: bytes, name: str) -> None:
     if not content or content.isspace():
-        raise UserInputError(
-            f"{name} is empty. Pass a file with a header line and rows under it."
-        )
+        raise _empty(name)
+
+
+def _empty(name: str) -> UserInputError:
+    return UserInputError(
+        f"{name} is empty. Pass a file with a header line and rows under it."
+    )
+
+
+def reason(error: Exception) -> str:
+    """Return on one line why another package could not read a file."""
+    said = " ".join(str(error).split()).rstrip(".")[:_SHOWN_CHARACTERS]
+    plain = said and not isinstance(error, LookupError)  # which says a bare name
+    return said if plain else f"{type(error).__name__} {said}".strip()
 
 
 # ---- What a file is by its first bytes, where its name says something else.
@@ -206,11 +227,15 @@ def check_text(content: bytes, name: str) -> None:
     """Raise if bytes that should be text hold a NUL."""
     index = content.find(b"\x00")
     if index >= 0:
-        raise UserInputError(
-            f"{name} is not text: byte {index} is a NUL, which no text file holds. "
-            "It is damaged, or a binary file under a wrong name. Save the table as "
-            ".csv, or rename the file to what it is."
-        )
+        raise _has_nul(f"byte {index}", name)
+
+
+def _has_nul(where: str, name: str) -> UserInputError:
+    return UserInputError(
+        f"{name} is not text: {where} is a NUL, which no text file holds. It is "
+        "damaged, or a binary file under a wrong name. Save the table as .csv, or "
+        "rename the file to what it is."
+    )
 
 
 def _not_what_it_says(head: bytes, name: str, called: str) -> UserInputError:
@@ -239,6 +264,18 @@ FACTORS: dict[Format, int] = {
 }
 """Memory at the peak of reading for each byte of the file: measured on numbers of three
 decimals, and a quarter added."""
+
+UNPACKED_FACTORS: dict[Format, int] = {"parquet": 4, "feather": 4, "excel": 20}
+"""The same for each byte of what such a file holds, unpacked."""
+
+CELL_BYTES = 24
+"""The same for each cell of a table whose columns have their types already."""
+
+MAX_COLUMNS = 5_000
+"""Reading, looking over and learning take a time for each column."""
+
+MOST_EMPTY = 100
+"""Cells for each one that holds something: what has more is no table."""
 
 LARGE_CELLS = 1_000_000
 """Beyond so many cells there is little that added rows could teach."""
@@ -276,20 +313,53 @@ def byte_limit(form: Format) -> int | None:
 
 def check_size(size: int, name: str, form: Format) -> None:
     """Raise if a file of some size cannot be read with the memory there is."""
-    limit = byte_limit(form)
-    if limit is not None and size > limit:
-        raise too_large(f"has {show_size(size)}", size, name, form)
+    _check_need(size * FACTORS[form], f"has {show_size(size)}", name)
 
 
-def too_large(extent: str, size: int, name: str, form: Format) -> UserInputError:
-    """Return the error for a file that needs more memory than there is."""
-    need = size * FACTORS[form]
+def check_unpacked(size: int, name: str, form: Format) -> None:
+    """Raise if a file that is compressed inside holds more than memory can."""
+    need = size * UNPACKED_FACTORS[form]
+    _check_need(need, f"holds {show_size(size)} when it is unpacked", name)
+
+
+def fits(size: int, form: Format) -> bool:
+    """Whether so many bytes of what such a file holds find room in memory."""
     free = available_bytes()
-    there = "" if free is None else f" and {show_size(free)} are free"
-    return UserInputError(
-        f"{name} {extent}; reading it takes about {show_size(need)} of memory{there}. "
-        f"{_SAMPLE}."
-    )
+    return free is None or size * UNPACKED_FACTORS[form] <= free
+
+
+def check_extent(
+    n_rows: int, n_columns: int, name: str, n_filled: int | None = None
+) -> None:
+    """Raise if a table is too wide, too large for memory, or next to empty.
+
+    ``n_filled`` is how many cells hold something, where a file names only those.
+    """
+    if n_columns > MAX_COLUMNS:
+        raise UserInputError(
+            f"{name} has {n_columns:,} columns, and tables of up to {MAX_COLUMNS:,} "
+            "are read. Choose the columns that matter, or turn the table if its rows "
+            "stand side by side."
+        )
+    n_cells = n_rows * n_columns
+    if n_filled is not None and n_cells > max(LARGE_CELLS, MOST_EMPTY * n_filled):
+        raise UserInputError(
+            f"{name} has {n_rows:,} rows x {n_columns:,} columns, and only "
+            f"{n_filled:,} cells of it hold anything. Give the rows the same columns, "
+            "and leave out those that are empty."
+        )
+    extent = f"has {n_rows:,} rows x {n_columns:,} columns"
+    _check_need(n_cells * CELL_BYTES, extent, name)
+
+
+def _check_need(need: int, extent: str, name: str) -> None:
+    """Raise if reading takes more memory than there is."""
+    free = available_bytes()
+    if free is not None and need > free:
+        raise UserInputError(
+            f"{name} {extent}; reading it takes about {show_size(need)} of memory and "
+            f"{show_size(free)} are free. {_SAMPLE}."
+        )
 
 
 def large_note(n_rows: int, n_columns: int) -> str | None:
@@ -346,7 +416,7 @@ def read_bounded(stream: IO[bytes], name: str, form: Format) -> bytes:
         size += len(chunk)
         if limit is not None and size > limit:
             extent = f"has more than {show_size(limit)}"
-            raise too_large(extent, size, name, form)
+            _check_need(size * FACTORS[form], extent, name)
     return b"".join(chunks)
 
 
@@ -462,6 +532,16 @@ def decode_text(content: bytes, name: str, wanted: str | None = None) -> Decoded
     What is no text, or in an encoding that cannot be told, is refused; errors call the
     file ``name``.
     """
+    decoded = _decode(content, name, wanted)
+    if not decoded.text or decoded.text.isspace():
+        raise _empty(name)  # a byte order mark and nothing else
+    index = decoded.text.find("\x00")
+    if index >= 0:
+        raise _has_nul(f"character {index}", name)
+    return decoded
+
+
+def _decode(content: bytes, name: str, wanted: str | None) -> DecodedText:
     mark, marked = _find_mark(content)
     if wanted is not None:
         return _decode_wanted(content, name, wanted, mark)

@@ -166,6 +166,11 @@ def check_destination(
         )
     usual = like.format if like is not None else "csv"
     if str(destination) == STANDARD:
+        if sys.stdout is None:
+            raise UserInputError(
+                "Standard output is closed, and the table was to go there. Open it, or "
+                "name a file."
+            )
         return _check_usable(Destination(None, usual))
     path = Path(os.path.realpath(destination))
     if path.is_dir():

@@ -444,7 +444,8 @@ def read_rule_file(path: str | Path) -> list[dict[str, Any]]:
         raise FileFormatError(
             f"Rule file {str(path)!r} is not UTF-8 text. Save it as UTF-8."
         ) from None
-    except tomllib.TOMLDecodeError as error:
+    # Also what is nested too deeply, or has numbers of thousands of digits.
+    except (ValueError, RecursionError) as error:
         raise FileFormatError(
             f"Rule file {str(path)!r} is not TOML: {error}. {_SHAPE}"
         ) from None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tabtap.rng import stream
 from tabtap.table.kinds import names_an_identifier
+from tabtap.table.problems import quote
 from tabtap.table.schema import BoolArray, Column, FloatArray, IntArray, Kind
 from tabtap.table.split import folds
 from tabtap.table.suspects import LostColumn, lost_columns
@@ -49,6 +50,9 @@ MANY_HOLES = 0.5
 """Share of missing cells from which a column is remarked on."""
 
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_FORMULA = re.compile(r"\s*(?:[=@].|[+-](?![\d.,\s]*(?:%\s*)?$).)", re.DOTALL)
+"""What a spreadsheet takes for more than a number or a word."""
+
 _WHO = frozenset(
     re.findall(
         r"\w+",
@@ -71,13 +75,14 @@ def column_remarks(table: Table, declared: Container[Hashable] = ()) -> list[Rem
     lost = {each.name: each for each in lost_columns(table, declared)}
     for index, column in enumerate(table.schema.features):
         n_missing = int((table.missing[:, index] > 0).sum())
-        remarks += _kind(column, lost)
+        remarks += [*_kind(column, lost), *_formulas(column)]
         if n_missing >= MANY_HOLES * len(table):
             text = f"is missing in {share(n_missing, len(table))} of the rows"
             remarks.append(Remark(topic="missing", column=column.name, text=text))
         if _is_group(table, index):
             remarks.append(_group(table, index))
-    return remarks
+    target = table.schema.target
+    return remarks if target is None else [*remarks, *_formulas(target.column)]
 
 
 def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
@@ -92,6 +97,20 @@ def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
         text = "names rows rather than describing them: not learned, empty in new rows"
         return [Remark(topic="identifier", column=column.name, text=text)]
     return []
+
+
+def _formulas(column: Column) -> list[Remark]:
+    texts = [level for level in (column.name, *column.levels) if isinstance(level, str)]
+    found = [text for text in texts if _FORMULA.match(text)]
+    if not found:
+        return []
+    # The values of an identifier may name people, and are not shown.
+    shown = "" if column.kind is Kind.IDENTIFIER else f", such as {quote(found[0])}"
+    text = (
+        f"has texts that begin like a formula{shown}: a spreadsheet that opens the "
+        "table would calculate them; they are kept as they are, in new rows too"
+    )
+    return [Remark(topic="formula", column=column.name, text=text)]
 
 
 def _group(table: Table, index: int) -> Remark:
@@ -162,6 +181,8 @@ ALONE = 0.98
 _SAME_ORDER = 0.9995
 _N_FOLDS = 5
 _LEAST_LEAF = 2
+_MOST_IN_TREES = 1e30
+"""Trees hold numbers of 32 bits, and squares of larger ones are infinite."""
 
 
 def leak_remarks(table: Table) -> list[Remark]:
@@ -202,6 +223,8 @@ def _leak_text(table: Table, index: int, fold: IntArray, *, is_class: bool) -> s
             )
         return ""
     numbers = table.target_values
+    if np.abs(numbers).max() > _MOST_IN_TREES:
+        numbers = numbers / np.abs(numbers).max()
     explained = max(_r_squared(values, numbers, fold), _same_order(values, numbers))
     if explained >= ALONE:
         return "tells the target almost alone: it explains nearly all of its spread"
@@ -214,6 +237,9 @@ def _values(table: Table, index: int) -> FloatArray:
     hole = table.missing[:, index] > 0
     present = values[~hole]
     values[hole] = (present.min() if len(present) else 0.0) - 1.0
+    if np.abs(values).max() > _MOST_IN_TREES:
+        # A tree asks for their order alone.
+        return np.unique(values, return_inverse=True)[1].astype(np.float64)
     return values
 
 
@@ -375,7 +401,8 @@ class Remark:
 
     topic: str
     """One of ``leak``, ``identifier``, ``lost``, ``groups``, ``imbalance``,
-    ``tiny class``, ``duplicates``, ``constant``, ``missing``, ``few rows``."""
+    ``tiny class``, ``duplicates``, ``constant``, ``missing``, ``formula``,
+    ``few rows``."""
 
     column: Hashable | None
     """None if it is about the table as a whole."""

@@ -66,7 +66,8 @@ def schema_file_text(table: Table, remarks: Sequence[Remark] = ()) -> str:
         "[columns]",
     ]
     seen = {line.name: line for line in column_lines(table)}
-    about = {remark.column: remark.text for remark in remarks}
+    # What a spreadsheet makes of a text does not say what its column is.
+    about = {r.column: r.text for r in remarks if r.topic != "formula"}
     for column in table.schema.features:
         kind = "ordered category" if column.ordered else column.kind.value
         if column.name in about:
@@ -85,7 +86,8 @@ def read_schema_file(path: str | Path, columns: Sequence[Hashable]) -> SchemaFil
     text = _content(path)
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    # Also what is nested too deeply, or has numbers of thousands of digits.
+    except (ValueError, RecursionError) as error:
         raise FileFormatError(
             f"Schema file {str(path)!r} is not TOML: {error}. {_SHAPE}"
         ) from None
@@ -175,8 +177,10 @@ def _group_lines(remarks: Sequence[Remark]) -> list[str]:
 
 
 def _text(value: object) -> str:
-    # JSON's strings are TOML's, but for one character that TOML wants escaped.
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    # JSON's strings are TOML's.  What does not print is written out, so that a name
+    # can neither steer a terminal nor look like another.
+    written = json.dumps(str(value), ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in written)
 
 
 def _comment(text: str) -> str:

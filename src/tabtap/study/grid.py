@@ -67,15 +67,16 @@ def read_grid(path: str | Path, known_methods: Sequence[str] | None = None) -> G
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
-        return grid_of(tomllib.loads(text), known_methods)
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserInputError(
             f"The grid {str(path)!r} cannot be read: {error.strerror}. Give a TOML "
             "file with datasets, n_real, splits and methods."
         ) from error
-    except tomllib.TOMLDecodeError as error:
+    # Also what is no UTF-8, nested too deeply, or has numbers of thousands of digits.
+    except (ValueError, RecursionError) as error:
         raise UserInputError(f"{path} is not TOML: {error}.") from error
+    return grid_of(given, known_methods)
 
 
 def grid_of(

@@ -203,11 +203,12 @@ def check_names(
             "kinds", kinds, "be a dict", "Try kinds={'column': 'category'}."
         )
     problems = []
+    known_names = set(names)
     for name, kind in kinds.items():
-        if name == target and name not in names:
+        if name == target and name not in known_names:
             fix = "It cannot be ignored, and its kind follows from the task"
             problems.append(Problem(str(name), "is the target, named in kinds=", fix))
-        elif name not in names:
+        elif name not in known_names:
             known = ", ".join(map(str, names[:8]))
             fix = f"Columns are: {known}{', ...' if len(names) > 8 else ''}"
             problems.append(
@@ -261,7 +262,7 @@ def _is_scale(raw: RawColumn, kind: Kind) -> bool:
 
 _ID_WORDS = {"id", "ids", "uuid", "guid", "index", "rowid", "rownumber", "rownum"}
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*")
 _PADDED = re.compile(r"0\d")
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?")
 
