@@ -212,6 +212,24 @@ def test_a_cell_whose_record_finds_no_room_was_never_begun(store, monkeypatch):
     assert attend(cell, lambda _: record, store, "me").status == "done"
 
 
+def test_a_run_that_was_stopped_does_not_count_against_its_cells(
+    store, tmp_path, monkeypatch
+):
+    def stop(batch, _work, store, runner, *_):
+        store.claim(batch[0].key, runner)
+        raise KeyboardInterrupt
+
+    for _ in range(MOST_ATTEMPTS + 1):
+        with monkeypatch.context() as patch:
+            patch.setattr(runner, "_round", stop)
+            with pytest.raises(KeyboardInterrupt):
+                run_cells(cells(1), counting(tmp_path), store, cluster=TWO)
+
+    run_cells(cells(1), counting(tmp_path), store, cluster=TWO)
+
+    assert [record["failure"] for record in store.records()] == [None]
+
+
 def test_a_heart_beats_on_after_a_beat_that_found_no_room(tmp_path, monkeypatch):
     beats = []
 

@@ -226,6 +226,10 @@ def _alive(store: Store, runner: str) -> Iterator[None]:
     thread.start()
     try:
         yield
+    except BaseException:  # Ctrl-C, no room: no fault of the cells in hand
+        for key in store.claimed(runner):
+            store.give_up(key)
+        raise
     finally:
         over.set()
         thread.join()
