@@ -3,6 +3,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
 PYTHON ?= python3 python3.13 python3.12 python3.11 python3.10 python
 JOBS ?= 2
 RESULTS := build/results
@@ -15,7 +16,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 FETCH := $(BIN)/python examples/02_fetch_weights.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs slow fuzz judges bench results format clean
+.PHONY: help demo test check docs slow fuzz judges oldest bench results format clean
 
 help:  ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -50,6 +51,21 @@ fuzz: $(VENV)/.installed-dev  ## try 100,000 spoilt files on every reader
 judges: $(VENV)/.installed-judges  ## test the optional judges too: TabPFN v2, TabICL
 	@$(FETCH) tabpfn-v1 tabpfn-v2-regressor
 	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/evaluate tests/contracts
+
+# In an environment of its own, with the oldest Python that is there: for the newest
+# there are no builds of old packages.  Every floor in pyproject.toml is pinned.  What
+# old packages still use of newer ones is no fault of ours: of that no warning fails.
+oldest:  ## run the quick tests with the oldest packages that are allowed
+	@$(MAKE) --no-print-directory VENV=$(OLDEST) \
+	  PYTHON='python3.10 python3.11 $(PYTHON)' $(OLDEST)/bin/python
+	@sed -nE 's/^[^#]*"([a-z0-9-]+)>=([0-9.]+)[",;].*/\1==\2/p' pyproject.toml \
+	  > $(OLDEST)/floors.txt
+	@echo "Installing the oldest packages that are allowed into $(OLDEST) ..."
+	@$(OLDEST)/bin/python -m pip install --quiet --editable '.[all]' \
+	  hypothesis pytest pytest-xdist --constraint $(OLDEST)/floors.txt
+	@$(OLDEST)/bin/python -c 'import tabtap; tabtap.show_versions()'
+	$(ONE_THREAD) $(OLDEST)/bin/python -m pytest -q -n $(JOBS) \
+	  -W ignore::DeprecationWarning $(TESTS)
 
 bench: $(VENV)/.installed-dev  ## measure speed and memory
 	$(BIN)/python benchmarks/backbone.py
@@ -92,7 +108,7 @@ format: $(VENV)/.installed-dev  ## rewrite the code in the house format
 	$(BIN)/ruff format .
 
 clean:  ## remove the virtual environment and every cache
-	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
+	rm -rf $(VENV) $(OLDEST) .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
 
 $(VENV)/.installed-core: pyproject.toml | $(BIN)/python
 	@echo "Installing tabtap into $(VENV) ..."

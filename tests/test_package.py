@@ -58,6 +58,38 @@ def test_ruff_is_the_same_version_for_make_and_for_pre_commit():
     assert re.search(hook, read(".pre-commit-config.yaml")).group(1) == wanted
 
 
+def test_versions_name_every_dependency_and_no_folder(capsys):
+    tabtap.show_versions()
+
+    shown = capsys.readouterr().out
+    names = [line.partition(":")[0] for line in shown.splitlines()]
+    assert names[:4] == ["tabtap", "python", "system", "encodings"]
+    assert {"numpy", "pandas", "torch", "typer"} <= set(names)
+    assert "pytest" not in names
+    assert str(Path.home()) not in shown
+
+
+def test_every_dependency_has_a_floor_for_make_oldest_to_pin():
+    wanted = {
+        re.match(r"[\w.-]+", line).group()
+        for line in metadata.requires("tabtap")
+        if not line.startswith(("tabtap[", "ruff"))
+    }
+    pattern = r'^[^#\n]*"([a-z0-9-]+)>=([0-9.]+)[",;]'
+
+    pinned = dict(re.findall(pattern, read("pyproject.toml"), re.M))
+
+    assert wanted <= set(pinned)
+    assert pattern.replace(r"[^#\n]", "[^#]") in read("Makefile")
+
+
+def test_the_matrix_tries_every_python_that_is_promised():
+    promised = re.findall(r"Python :: (3\.\d+)", read("pyproject.toml"))
+    matrix = re.search(r"python: \[(.*)\]", read(".github/workflows/tests.yml"))
+
+    assert re.findall(r"[\d.]+", matrix.group(1)) == promised
+
+
 def test_ci_is_executable_and_runs_what_a_developer_runs():
     script = ROOT / ".ci" / "run"
 

@@ -70,6 +70,119 @@ def test_a_table_that_is_not_to_be_had_is_told_before_anything_is_run(
     assert not store.exists()
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('predictors = ["KMM"]', "predictor 'KMM' is not known"),
+        ('methods = [{ name = "Jitter", size = 1 }]', "Jitter has no setting 'size'"),
+    ],
+)
+def test_what_no_cell_could_use_is_told_before_anything_is_run(
+    place, capsys, line, said
+):
+    key = line.partition(" = ")[0]
+    lines = [part for part in GRID.splitlines() if not part.startswith(key)]
+    (place / "grid.toml").write_text("\n".join([*lines, line]), encoding="utf-8")
+    store = place / "store"
+
+    code = main(["bench", "run", str(place / "grid.toml"), "--store", str(store)])
+
+    assert code == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not store.exists()
+
+
+def test_without_a_command_there_is_help_and_no_error(capsys):
+    code = main(["bench"])
+
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (0, "")
+    assert "tabtap bench run grid.toml" in shown.out
+
+
+def change(record, *path, to):
+    """Return a record with a part replaced, or removed where it is ``...``."""
+    *way, last = path
+    inner = record
+    for key in way:
+        inner = inner[key]
+    if to is ...:
+        del inner[last]
+    else:
+        inner[last] = to
+    return record
+
+
+@pytest.mark.parametrize("command", ["table main", "table failures", "table cost"])
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        (("cell",), ...),
+        (("cell",), []),
+        (("cell", "dataset"), 7),
+        (("cell", "n_real"), "x"),
+        (("cell", "split"), None),
+        (("cell", "settings"), []),
+        (("scores",), None),
+        (("scores", "KNN"), 7),
+        (("scores", "KNN", "rmse"), "high"),
+        (("scores", "KNN", "rmse"), 10**400),
+        (("scores", "KNN", "rmse"), float("nan")),
+        (("failure",), "why"),
+        (("failure",), {}),
+        (("costs", "cpu_seconds"), ...),
+        (("costs", "peak_bytes", "method"), "much"),
+        (("n_rows",), None),
+    ],
+    ids=str,
+)
+def test_a_record_with_odd_parts_is_a_sentence(filled, capsys, command, path, to):
+    odd = json.dumps(change(record("Real", 0, 0.8), *path, to=to))
+    file = filled / "store" / "records" / "Real-0.json"
+    file.write_text(odd, encoding="utf-8")
+
+    code = main(["bench", *command.split(), "--store", str(filled / "store")])
+
+    shown = capsys.readouterr()
+    assert (code, shown.out) == (2, "")
+    assert "is damaged: it lacks what a record has" in " ".join(shown.err.split())
+
+
+OF_SCORES = ["table main", "table f1", "table per-predictor", "table gains"]
+OF_SCORES += ["table wins", "table paper", "figure ladder --out f.svg"]
+OF_SCORES += ["figure scarcity --out f.svg"]
+
+
+@pytest.mark.parametrize("command", [*OF_SCORES, "table cost"])
+def test_a_store_of_failures_alone_says_where_to_look(
+    filled, capsys, monkeypatch, command
+):
+    monkeypatch.chdir(filled)
+    for file in (filled / "store" / "records").iterdir():
+        cell = json.loads(file.read_text(encoding="utf-8"))["cell"]
+        failed = {"cell": cell, "scores": {}, "failure": {"reason": "x"}}
+        file.write_text(json.dumps(failed), encoding="utf-8")
+
+    code = main(["bench", *command.split(), "--store", "store"])
+
+    shown = capsys.readouterr()
+    assert (code, shown.out) == (2, "")
+    assert "See: tabtap bench table failures" in " ".join(shown.err.split())
+
+
+@pytest.mark.parametrize("command", OF_SCORES)
+def test_a_store_of_real_rows_alone_is_no_mistake_of_ours(
+    filled, capsys, monkeypatch, command
+):
+    monkeypatch.chdir(filled)
+    for file in (filled / "store" / "records").glob("Copies-*"):
+        file.unlink()
+
+    code = main(["bench", *command.split(), "--store", "store"])
+
+    assert (code, "mistake" in capsys.readouterr().err) == (0, False)
+
+
 def test_what_is_left_of_a_grid_is_shown(place, capsys):
     code = main(["bench", "status", str(place / "grid.toml"), "--store", str(place)])
 

@@ -3,11 +3,15 @@
 Work is defined inside functions: so it travels to workers by value.
 """
 
+import errno
 import os
+import re
 import time
+from pathlib import Path
 
 import pytest
 
+from tabtap.compare import runner
 from tabtap.compare.runner import MOST_ATTEMPTS, Cluster, attend, run_cells
 from tabtap.compare.store import Cell, Store
 from tabtap.errors import TapError
@@ -91,6 +95,19 @@ def test_a_cell_that_raises_is_tried_again_and_then_recorded(store, tmp_path):
     assert "in work" in failures[0]["traceback"]
 
 
+def test_a_traceback_names_modules_and_no_folder_of_this_machine(store):
+    def work(_cell):
+        return Cell(dataset="toy", n_real=20, split=0, method="Real", settings=7).key
+
+    run_cells(cells(1), work, store, cluster=TWO)
+
+    (record,) = store.records()
+    named = re.findall('File "(.*)"', record["failure"]["traceback"])
+    assert named[0] == "tabtap/compare/runner.py"
+    assert named[-1] == "tabtap/compare/store.py"
+    assert not any(Path(name).is_absolute() for name in named)
+
+
 def test_a_worker_that_dies_loses_no_cell(store, tmp_path):
     count = counting(tmp_path)
 
@@ -168,6 +185,68 @@ def test_a_runner_leaves_no_trace_of_itself(store, tmp_path):
 
     left = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
     assert {path.parent.name for path in left} == {"records"}
+
+
+def test_two_runners_of_one_process_have_two_names(store, monkeypatch):
+    names = []
+    monkeypatch.setattr(Store, "show_life", lambda _, runner: names.append(runner))
+
+    for _ in range(2):
+        run_cells([], None, store, cluster=TWO)
+
+    assert len(set(names)) == 2
+
+
+def test_a_cell_whose_record_finds_no_room_was_never_begun(store, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (cell,) = cells(1)
+    record = {"failure": None}
+    for _ in range(MOST_ATTEMPTS + 1):
+        with monkeypatch.context() as full:
+            full.setattr(Store, "write", refuse)
+            with pytest.raises(OSError, match="No space left"):
+                attend(cell, lambda _: record, store, "me")
+
+    assert attend(cell, lambda _: record, store, "me").status == "done"
+
+
+def test_a_run_that_was_stopped_does_not_count_against_its_cells(
+    store, tmp_path, monkeypatch
+):
+    def stop(batch, _work, store, runner, *_):
+        store.claim(batch[0].key, runner)
+        raise KeyboardInterrupt
+
+    for _ in range(MOST_ATTEMPTS + 1):
+        with monkeypatch.context() as patch:
+            patch.setattr(runner, "_round", stop)
+            with pytest.raises(KeyboardInterrupt):
+                run_cells(cells(1), counting(tmp_path), store, cluster=TWO)
+
+    run_cells(cells(1), counting(tmp_path), store, cluster=TWO)
+
+    assert [record["failure"] for record in store.records()] == [None]
+
+
+def test_a_heart_beats_on_after_a_beat_that_found_no_room(tmp_path, monkeypatch):
+    beats = []
+
+    def show_life(*_):
+        beats.append(time.perf_counter())
+        if len(beats) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Store, "show_life", show_life)
+    quick = Store(str(tmp_path), silence_seconds=0.02)
+    patience = time.perf_counter() + 5
+
+    with runner._alive(quick, "me"):
+        while len(beats) < 4 and time.perf_counter() < patience:
+            time.sleep(0.005)
+
+    assert len(beats) >= 4
 
 
 def test_the_stages_of_a_cell_are_told_with_it(store):

@@ -16,6 +16,7 @@ HEAVY = ("torch", "sklearn", "matplotlib", "rich", "typer", "scipy")
 NOTHING = (*HEAVY, "numpy", "pandas", "pyarrow")
 WAYS = {
     "import": ("import tabtap; tabtap.__version__, dir(tabtap)", NOTHING),
+    "show versions": ("import tabtap; tabtap.show_versions()", NOTHING),
     "read a frame": (
         "import tabtap.datasets, tabtap.table as t; "
         "t.describe(t.read_frame(tabtap.datasets.load_penguins(), 'species'))",

@@ -72,6 +72,36 @@ def test_all_problems_are_reported_together():
     assert "the method {'size': 1} has no name" in said
 
 
+@pytest.mark.parametrize(
+    ("dataset", "name", "said"),
+    [
+        ("credit-g", "LGB", "classification predictor 'LGB' is not known; there are L"),
+        ("insurance", "LR", "regression predictor 'LR' is not known; there are KNN"),
+        ("insurance", 7, "regression predictor 7 is not known"),
+        ("insurance", ["KNN"], r"regression predictor \['KNN'\] is not known"),
+    ],
+)
+def test_predictors_that_a_dataset_has_not_are_named(dataset, name, said):
+    with pytest.raises(UserInputError, match=said):
+        grid_of({**SMALL, "datasets": [dataset], "predictors": [name]})
+
+
+def test_a_grid_without_end_is_refused():
+    with pytest.raises(UserInputError, match="has 1,000,000,000,000 cells"):
+        grid_of({**SMALL, "splits": 10**12})
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe", b"a = " + b"[" * 100_000], ids=["no UTF-8", "too deep"]
+)
+def test_a_file_that_no_one_can_read_is_not_toml(tmp_path, content):
+    path = tmp_path / "grid.toml"
+    path.write_bytes(content)
+
+    with pytest.raises(UserInputError, match="is not TOML"):
+        read_grid(path)
+
+
 def test_unknown_methods_are_named_with_those_there_are():
     with pytest.raises(UserInputError, match="'SMOT' is not known; there are SMOTE"):
         grid_of({**SMALL, "methods": ["SMOT"]}, known_methods=["SMOTE"])

@@ -29,10 +29,15 @@ Exit codes: 0 done, 3 cells are left or failed, 2 bad input, 130 interrupted."""
 app = typer.Typer(
     help="Run the paper's study, or a grid of one's own, and show its tables.",
     epilog=_EPILOG,
-    no_args_is_help=True,
     cls=HelpfulGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback(invoke_without_command=True)
+def _bench(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help(), end="")
 
 
 class TableName(str, Enum):
@@ -101,12 +106,15 @@ def run(
     """
     from tabtap.compare.runner import Cluster, run_cells
     from tabtap.compare.store import Store
-    from tabtap.rivals import METHOD_NAMES
+    from tabtap.rivals import METHOD_NAMES, method_named
     from tabtap.study.cell import run_cell
     from tabtap.study.grid import read_grid
 
     screen = Screen.standard()
-    cells = list(read_grid(grid, METHOD_NAMES).cells())
+    asked = read_grid(grid, METHOD_NAMES)
+    for method in asked.methods:  # raises at once if a setting is not one of its
+        method_named(**method)
+    cells = list(asked.cells())
     place = Store(store)
     done = place.keys()
     waiting = Counter(cell.method for cell in cells if cell.key not in done)
@@ -189,10 +197,10 @@ def figure(
 ) -> int:
     """Draw what the store holds: gains of all methods, or scores by scarcity."""
     from tabtap.study.figures import FIGURES, save_figure
-    from tabtap.study.tables import score_frame
+    from tabtap.study.tables import scored_frame
 
     check_file("--out", out, force=force)
-    save_figure(FIGURES[name.value](score_frame(_records(store))), out)
+    save_figure(FIGURES[name.value](scored_frame(_records(store))), out)
     Screen.standard().say(f"Written: {out}")
     return YES
 
@@ -224,8 +232,9 @@ def export(
 
 def _records(store: str) -> list[dict[str, object]]:
     from tabtap.compare.store import Store
+    from tabtap.study.tables import is_record
 
-    found = list(Store(store).records())
+    found = list(Store(store).records(is_record))
     if not found:
         raise UserInputError(
             f"The store {store!r} holds no records yet. Fill it: tabtap bench run GRID "

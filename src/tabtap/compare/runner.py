@@ -12,6 +12,8 @@ import importlib
 import os
 import platform
 import re
+import secrets
+import sys
 import threading
 import time
 import traceback
@@ -101,7 +103,8 @@ def run_cells(
     """
     cluster = cluster or Cluster()
     watcher = observer or _Nobody()
-    runner = f"{platform.node()}-{os.getpid()}"
+    # Containers may share a name and a number.
+    runner = f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}"
     watcher.on_start(len(cells), len(cells) - len(_open(cells, store)), cluster.n_jobs)
     elsewhere: set[str] = set()
     stages: list[tuple[int, dict[str, int]]] = []
@@ -135,8 +138,12 @@ def attend(cell: Cell, work: Work, store: Store, runner: str) -> Finished:
         if tried < MOST_ATTEMPTS:
             return Finished(cell, "again", time.perf_counter() - started)
         reason = f"{type(error).__name__}: {error}"
-        record = _failure_record(cell, reason, traceback.format_exc())
-    store.write(cell.key, record)
+        record = _failure_record(cell, reason, _portable_traceback(error))
+    try:
+        store.write(cell.key, record)
+    except OSError:  # no room for the record, which is no fault of the cell
+        store.give_up(cell.key)
+        raise
     spent = time.perf_counter() - started
     costs = dict(record.get("costs", {}).get("cpu_seconds", {}))
     return Finished(cell, "failed" if record["failure"] else "done", spent, costs)
@@ -189,6 +196,20 @@ def _failure_record(cell: Cell, reason: str, trace: str) -> Record:
     }
 
 
+def _portable_traceback(error: BaseException) -> str:
+    """Return a traceback that names files as modules, not by one machine's folders."""
+    text = "".join(traceback.format_exception(error))
+    return re.sub(r'(?<=File ")[^"]+', lambda found: _from_module(found[0]), text)
+
+
+def _from_module(name: str) -> str:
+    path = Path(name)
+    roots = [Path(root) for root in sys.path if root and path.is_relative_to(root)]
+    if not roots:
+        return path.name
+    return path.relative_to(max(roots, key=lambda root: len(root.parts))).as_posix()
+
+
 @contextmanager
 def _alive(store: Store, runner: str) -> Iterator[None]:
     """Show life until the block ends."""
@@ -196,13 +217,19 @@ def _alive(store: Store, runner: str) -> Iterator[None]:
 
     def beat() -> None:
         while not over.wait(store.silence_seconds / 4):
-            store.show_life(runner)
+            # Where there is no room now there may be some at the next beat.
+            with contextlib.suppress(OSError):
+                store.show_life(runner)
 
     store.show_life(runner)
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
     try:
         yield
+    except BaseException:  # Ctrl-C, no room: no fault of the cells in hand
+        for key in store.claimed(runner):
+            store.give_up(key)
+        raise
     finally:
         over.set()
         thread.join()
@@ -232,7 +259,7 @@ def attempt(
         reason = str(error) or type(error).__name__
         if isinstance(error, UserInputError):
             return None, {"reason": reason, "traceback": ""}
-        return None, {"reason": reason, "traceback": traceback.format_exc()}
+        return None, {"reason": reason, "traceback": _portable_traceback(error)}
     return (rows if len(rows) else None), None
 
 

@@ -3,7 +3,8 @@
 A record is one JSON file, written whole or not at all, and is never written again.  A
 claim says who works on a cell, and for the how-manieth time; it is void once its
 runner has not been heard of for a while.  So two runners may share a store, and what a
-killed runner left undone is taken up by the next.
+killed runner left undone is taken up by the next.  What else lies in a store is not
+trusted: a claim or a sign of life that cannot be read binds nobody for long.
 """
 
 from __future__ import annotations
@@ -14,19 +15,27 @@ import json
 import os
 import platform
 import re
+import secrets
 import time
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from tabtap.archive import put_in_place
 from tabtap.errors import UserInputError, require
 
 SILENCE_SECONDS = 120.0
 """A runner not heard of for so long is taken for dead."""
 
 Record = dict[str, Any]
+
+_MAX_PID = 2**31 - 1
+
+
+class _Claim(NamedTuple):
+    runner: str
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +56,13 @@ class Store:
         """Return the keys of all records."""
         return {Path(name).stem for name in self._names("records")}
 
-    def records(self) -> Iterator[Record]:
-        """Yield all records, in the order of their keys."""
+    def records(self, fits: Callable[[Record], bool] | None = None) -> Iterator[Record]:
+        """Yield all records, in the order of their keys; raise if one does not fit."""
         for name in sorted(self._names("records")):
-            yield self._read(name)
+            record = self._read(name)
+            if fits is not None and not fits(record):
+                raise _damaged(name, "it lacks what a record has, or has odd values")
+            yield record
 
     def has(self, key: str) -> bool:
         """Whether a cell has its record."""
@@ -59,7 +71,7 @@ class Store:
     def write(self, key: str, record: Record) -> None:
         """Keep the record of a cell, and give up the claim to it."""
         self._write(self._path("records", key), record)
-        self._remove(self._path("claims", key))
+        self.give_up(key)
 
     def claim(self, key: str, runner: str) -> int | None:
         """Ask to work on a cell.
@@ -82,21 +94,29 @@ class Store:
             return None
         if self._create(path, {"runner": runner, "attempt": 1}):
             return 1
-        held = self._read_if_there(path)
-        if held is None:  # given up just now, so the record is there or comes soon
+        held = self._claim_at(path)
+        if held is None:
+            # Given up just now, so the record is there or comes soon; or nobody can
+            # read whose it is.
+            if not self._is_old(path):
+                return None
+            held = _Claim(runner, 0)
+        if held.runner != runner and self.is_alive(held.runner):
             return None
-        if held["runner"] != runner and self.is_alive(held["runner"]):
-            return None
-        attempt = int(held["attempt"]) + 1
+        attempt = held.attempt + 1
         self._write(path, {"runner": runner, "attempt": attempt})
         return attempt
+
+    def give_up(self, key: str) -> None:
+        """Take back a claim, as if the cell had never been begun."""
+        self._remove(self._path("claims", key))
 
     def claimed(self, runner: str) -> dict[str, int]:
         """Return the keys that a runner has claimed and not done, with the attempt."""
         return {
-            Path(name).stem: int(held["attempt"])
+            Path(name).stem: held.attempt
             for name in self._names("claims")
-            if (held := self._read_if_there(name)) and held["runner"] == runner
+            if (held := self._claim_at(name)) and held.runner == runner
         }
 
     def show_life(self, runner: str) -> None:
@@ -106,14 +126,40 @@ class Store:
 
     def is_alive(self, runner: str) -> bool:
         """Whether a runner was heard of lately, and was not seen to end."""
-        seen = self._read_if_there(self._path("runners", runner))
-        if seen is None or time.time() - seen["at"] > self.silence_seconds:
+        seen = self._read_if_there(self._path("runners", runner)) or {}
+        at, host, pid = seen.get("at"), seen.get("host"), seen.get("pid")
+        if not isinstance(at, float) or not self._is_near(at):
             return False
-        return seen["host"] != platform.node() or _is_running(int(seen["pid"]))
+        if type(pid) is not int or not 0 < pid <= _MAX_PID:
+            return False
+        return host != platform.node() or _is_running(pid)
 
     def leave(self, runner: str) -> None:
         """Say that a runner is gone; its claims are free at once."""
         self._remove(self._path("runners", runner))
+
+    def _claim_at(self, path: str) -> _Claim | None:
+        """Return a claim; None if it is gone, or says not whose it is."""
+        held = self._read_if_there(path) or {}
+        runner, attempt = held.get("runner"), held.get("attempt")
+        if not isinstance(runner, str) or type(attempt) is not int or attempt < 1:
+            return None
+        return _Claim(runner, attempt)
+
+    def _is_old(self, path: str) -> bool:
+        """Whether a file is there and was not written lately."""
+        try:
+            written = self._place().modified(path)
+        except FileNotFoundError:
+            return False
+        except NotImplementedError:  # of a place that keeps no times
+            return True
+        return not self._is_near(written.timestamp())
+
+    def _is_near(self, at: float) -> bool:
+        # A clock that was put back has left times behind that are yet to come: nobody
+        # need wait for them.
+        return abs(time.time() - at) <= self.silence_seconds
 
     def _place(self) -> Any:  # noqa: ANN401  a file system of fsspec
         return _file_system(self.address)
@@ -133,17 +179,17 @@ class Store:
 
     def _read(self, path: str) -> Record:
         try:
-            found: Record = json.loads(self._place().cat_file(path))
-        except ValueError as error:
-            raise UserInputError(
-                f"The record {path!r} is damaged. Remove it, and its cell is run again."
-            ) from error
+            found = json.loads(self._place().cat_file(path))
+        except (ValueError, RecursionError) as error:
+            raise _damaged(path, "it is not JSON") from error
+        if not isinstance(found, dict):
+            raise _damaged(path, "it is not an object of JSON")
         return found
 
     def _read_if_there(self, path: str) -> Record | None:
         try:
             return self._read(path)
-        except (FileNotFoundError, UserInputError):  # removed, or being written
+        except (OSError, UserInputError):  # removed, or not to be read
             return None
 
     def _write(self, path: str, content: Record) -> None:
@@ -152,37 +198,47 @@ class Store:
         if not _is_local(place):  # where a file appears whole or not at all anyway
             place.pipe_file(path, text)
             return
-        final = Path(path)
-        final.parent.mkdir(parents=True, exist_ok=True)
-        part = final.with_name(f".{final.stem}.{uuid.uuid4().hex}.part")
-        try:
-            part.write_bytes(text)
-            part.replace(final)
-        finally:
-            part.unlink(missing_ok=True)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        put_in_place(text, path)
 
     def _create(self, path: str, content: Record) -> bool:
-        """Write a file that is not there yet; whether that was so."""
+        """Write a file that is not there yet, whole; whether that was so."""
         place = self._place()
-        text = json.dumps(content).encode()
         if _is_local(place):
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with Path(path).open("xb") as file:
-                    file.write(text)
-            except FileExistsError:
-                return False
-            return True
+            return self._link(path, content)
         # Elsewhere two runners may both find nothing there.  Then both do the cell,
         # and as equal cells have equal records, nothing is lost but time.
         if place.exists(path):
             return False
-        place.pipe_file(path, text)
+        self._write(path, content)
+        return True
+
+    def _link(self, path: str, content: Record) -> bool:
+        """Write a file aside and give it its name, unless another has it."""
+        aside = f"{path}.{secrets.token_hex(8)}"
+        self._write(aside, content)
+        try:
+            os.link(aside, path)
+        except FileExistsError:
+            return False
+        except OSError:  # a disk where a file has one name only
+            if Path(path).exists():
+                return False
+            Path(aside).replace(path)
+        finally:
+            self._remove(aside)
         return True
 
     def _remove(self, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._place().rm_file(path)
+
+
+def _damaged(name: str, reason: str) -> UserInputError:
+    return UserInputError(
+        f"The record {name!r} is damaged: {reason}. Remove it, and its cell is run "
+        "again."
+    )
 
 
 def _is_running(pid: int) -> bool:

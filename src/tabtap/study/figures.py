@@ -99,7 +99,8 @@ def _ladder_panel(axis: Any, table: pd.DataFrame, metric: str) -> None:  # noqa:
     axis.set_yticks(np.arange(len(methods)), methods)
     axis.invert_yaxis()
     axis.set_xlabel(f"gain over real rows alone, {_UNIT[LARGER_IS_BETTER[metric]]}")
-    axis.legend(fontsize=8, frameon=False)
+    if methods:
+        axis.legend(fontsize=8, frameon=False)
 
 
 def _scarcity_panel(axis: Any, part: pd.DataFrame, dataset: str) -> None:  # noqa: ANN401

@@ -17,6 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tabtap.compare.predictors import CLASSIFIERS, REGRESSORS
 from tabtap.compare.store import Cell, Terms
 from tabtap.errors import UserInputError, bad_setting
 from tabtap.study.protocol import VARIANTS
@@ -30,6 +31,7 @@ else:  # pragma: no cover
 
 _KEYS = ("budget", "datasets", "methods", "n_real", "predictors", "seed", "splits")
 _ALL_KEYS = (*_KEYS, "variant")
+_MAX_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,7 @@ def grid_of(
     problems += _unknown("dataset", _as_list(given, "datasets"), tuple(SOURCES))
     if known_methods is not None:
         problems += _unknown("method", names, known_methods)
+    problems += _wrong_predictors(given)
     sizes = _as_list(given, "n_real")
     problems += [
         f"n_real={size!r} is not a whole number from 1"
@@ -110,10 +113,17 @@ def grid_of(
     ]
     if problems:
         raise UserInputError("The grid cannot be used: " + "; ".join(problems) + ".")
+    splits = _whole(given, "splits", 5, least=1)
+    n_cells = splits * len(sizes) * len(_as_list(given, "datasets")) * len(methods)
+    if n_cells > _MAX_CELLS:
+        raise UserInputError(
+            f"The grid has {n_cells:,} cells, and at most {_MAX_CELLS:,} are run. Use "
+            "fewer splits, sizes, datasets or methods."
+        )
     return Grid(
         datasets=tuple(map(str, _as_list(given, "datasets"))),
         n_real=tuple(sizes),
-        splits=_whole(given, "splits", 5, least=1),
+        splits=splits,
         methods=tuple(methods),
         terms=Terms(
             budget=_whole(given, "budget", 500, least=0),
@@ -143,6 +153,20 @@ def _unknown(what: str, given: Sequence[Any], known: Sequence[str]) -> list[str]
         f"{what} {name!r} is not known; there are {', '.join(known)}"
         for name in given
         if name not in known and name != ""
+    ]
+
+
+def _wrong_predictors(given: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with predictors, for the task of each dataset."""
+    known = {"classification": tuple(CLASSIFIERS), "regression": tuple(REGRESSORS)}
+    datasets = [name for name in _as_list(given, "datasets") if isinstance(name, str)]
+    tasks = dict.fromkeys(SOURCES[name].task for name in datasets if name in SOURCES)
+    return [
+        problem
+        for task in tasks
+        for problem in _unknown(
+            f"{task} predictor", _as_list(given, "predictors"), known[task]
+        )
     ]
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from tabtap.compare.printing import TextTable
 from tabtap.compare.store import Record
+from tabtap.errors import UserInputError
 from tabtap.rivals import METHOD_NAMES
 from tabtap.study.sources import SOURCES, published_figure
 
@@ -25,6 +26,45 @@ AVERAGE = "mean"
 """Stands for the mean over predictors where predictors go by name."""
 
 _COLUMNS = ("dataset", "n_real", "split", "method", "predictor", "metric", "score")
+
+
+_LARGEST = 1e300
+"""Figures beyond it, and NaN, are nothing that was measured."""
+
+
+def is_record(record: Record) -> bool:
+    """Whether a record has what the tables and figures read of it."""
+    cell, scores = record.get("cell"), record.get("scores")
+    failure, costs = record.get("failure"), record.get("costs")
+    return (
+        isinstance(cell, dict)
+        and all(isinstance(cell.get(key), str) for key in ("dataset", "method"))
+        and all(type(cell.get(key)) is int for key in ("n_real", "split"))
+        and isinstance(cell.get("settings"), dict)
+        and isinstance(scores, dict)
+        and all(_holds_figures(part) for part in scores.values())
+        and (failure is None or (isinstance(failure, dict) and "reason" in failure))
+        and (not costs or _is_cost(costs, record.get("n_rows")))
+    )
+
+
+def _is_cost(costs: object, n_rows: object) -> bool:
+    return (
+        isinstance(costs, dict)
+        and _is_figure(n_rows)
+        and _holds_figures(costs.get("cpu_seconds"))
+        and _holds_figures(costs.get("peak_bytes"), or_none=True)
+    )
+
+
+def _holds_figures(part: object, *, or_none: bool = False) -> bool:
+    return isinstance(part, dict) and all(
+        _is_figure(value) or (or_none and value is None) for value in part.values()
+    )
+
+
+def _is_figure(value: object) -> bool:
+    return isinstance(value, (int, float)) and -_LARGEST < value < _LARGEST
 
 
 def method_label(cell: Mapping[str, Any]) -> str:
@@ -59,6 +99,20 @@ def score_frame(records: Iterable[Record]) -> pd.DataFrame:
         for metric, values in by_metric.items():
             lines.append((*key, AVERAGE, metric, float(np.mean(values))))
     return in_paper_order(pd.DataFrame(lines, columns=list(_COLUMNS)))
+
+
+_NOTHING = (
+    "Every cell of this store failed, so there is nothing to show but why. "
+    "See: tabtap bench table failures"
+)
+
+
+def scored_frame(records: Iterable[Record]) -> pd.DataFrame:
+    """As ``score_frame``, of which at least one row can be shown."""
+    frame = score_frame(records)
+    if not frame["metric"].isin(METRICS).any():
+        raise UserInputError(_NOTHING)
+    return frame
 
 
 def in_paper_order(frame: pd.DataFrame) -> pd.DataFrame:
@@ -263,6 +317,8 @@ _MEGABYTE = 1_000_000
 def cost_table(records: Iterable[Record]) -> TextTable:
     """Return rows made, CPU seconds by stage and peak memory: means per method."""
     lines = [_cost(record) for record in records if record.get("costs")]
+    if not lines:
+        raise UserInputError(_NOTHING)
     frame = in_paper_order(pd.DataFrame(lines))
     rows = []
     for (method, n_real), part in frame.groupby(["method", "n_real"], sort=False):
@@ -483,4 +539,4 @@ def tables_named(name: str, records: Sequence[Record]) -> Made:
     """Return the tables that go by one of ``TABLE_NAMES``."""
     if name in _OF_RECORDS:
         return [_OF_RECORDS[name](records)]
-    return _OF_SCORES[name](score_frame(records))
+    return _OF_SCORES[name](scored_frame(records))
