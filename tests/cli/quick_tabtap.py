@@ -30,6 +30,7 @@ def quick_presets():
             commit=CommitConfig(window_length=4, min_gain=0.0),
         ),
         diffusion=DiffusionConfig(n_steps=25, n_sample_steps=4, width=32),
+        teacher="none",
     )
     return {**PRESETS, "fast": tiny}
 

@@ -31,7 +31,7 @@ def test_the_best_method_stands_first_with_its_learner_and_its_interval(comparis
     assert table.header[2:4] == ("accuracy", "gain, points")
     assert table.rows[0][2] == "0.800"
     assert table.rows[0][3].startswith("+20.0 ± ")
-    assert table.rows[0][4].startswith("+0.120 ± ")
+    assert table.rows[0][4].startswith("+0.160 ± ")
     assert table.rows[1][2:] == ("0.600", "-", "-", "0", "-")
     assert table.notes[0] == "ARF failed in 1 repeats: no <class> has two rows"
     assert "No learner was named" in table.notes[-1]
