@@ -12,7 +12,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold
 
-from tabtap.table.distance import DistanceScale, nearest, typical_gap
+from tabtap.table.distance import (
+    CHUNK_BYTES,
+    DistanceScale,
+    nearest,
+    two_nearest,
+    typical_gap,
+)
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import NumberScale, Table, concat
 
@@ -21,10 +27,12 @@ __all__ = [
     "CopyShare",
     "associations",
     "copy_share",
+    "distance_ratio",
     "drawn_again",
     "measure_closeness",
     "shape_error",
     "shape_errors",
+    "shared_cells",
     "telling_apart",
     "trend_error",
 ]
@@ -331,6 +339,74 @@ def is_copy(train: Table, synthetic: Table) -> BoolArray:
         rows[hole, index] = -1
     known = {row.tobytes() for row in rows[:n_train]}
     return np.array([row.tobytes() in known for row in rows[n_train:]], dtype=np.bool_)
+
+
+def shared_cells(
+    rows: Table, reference: Table, *, exclude_self: bool = False
+) -> IntArray:
+    """Count for each row the cells that it has in common with one reference row.
+
+    Parameters
+    ----------
+    rows, reference : Table
+        Tables of one schema.
+    exclude_self : bool, default=False
+        Whether row i of ``rows`` is row i of ``reference``, and not compared with it.
+
+    Returns
+    -------
+    array of shape (n_rows,)
+        With the reference row that it shares most with; 0 without such a row.  Exact
+        values of generated columns count; holes, constants and targets do not.
+    """
+    positions = [*reference.schema.numeric, *reference.schema.categorical]
+    most = np.zeros(len(rows), dtype=np.int64)
+    if len(reference) <= exclude_self:
+        return most
+    n_chunk = max(1, CHUNK_BYTES // (len(reference) * 8))
+    for start in range(0, len(rows), n_chunk):
+        chunk = slice(start, min(start + n_chunk, len(rows)))
+        same = np.zeros((chunk.stop - start, len(reference)), dtype=np.int32)
+        for position in positions:
+            left, right = rows.cells[position][chunk], reference.cells[position]
+            present = rows.missing[chunk, position] == 0
+            equal = left[:, None] == right[None, :]
+            equal &= present[:, None] & (reference.missing[:, position] == 0)
+            same += equal
+        if exclude_self:
+            own = np.arange(start, chunk.stop)
+            same[own - start, own] = 0
+        most[chunk] = same.max(axis=1)
+    return most
+
+
+def distance_ratio(
+    rows: Table, reference: Table, scale: DistanceScale, *, exclude_self: bool = False
+) -> FloatArray:
+    """Return for each row how much nearer one reference row is than all others.
+
+    Parameters
+    ----------
+    rows, reference : Table
+        Tables of one schema.
+    scale : DistanceScale
+        Units of the numbers, fitted on the real rows.
+    exclude_self : bool, default=False
+        Whether row i of ``rows`` is row i of ``reference``, and not compared with it.
+
+    Returns
+    -------
+    array of shape (n_rows,)
+        Distance of the nearest reference row over that of the next one: near 0 if the
+        row points at a single one, 1 if it is as near to two.  NaN without two rows.
+    """
+    near = two_nearest(rows, reference, scale, exclude_self=exclude_self)
+    ratio = np.full(len(near), np.nan)
+    known = np.isfinite(near[:, 1])
+    first, second = near[known].T
+    # Two rows at no distance are alike: neither is pointed at.
+    ratio[known] = np.where(second > 0, first / np.where(second > 0, second, 1.0), 1.0)
+    return ratio
 
 
 # ---- How strongly each column goes with each other one.

@@ -130,6 +130,7 @@ def done(tmp_path_factory, birds):
     """A folder in which a run has ended well, and what it said."""
     folder = make_desk(tmp_path_factory.mktemp("done"), birds)
     written = ("--save", "birds.tap", "--report", "birds.html", "--json")
+    written += ("--datasheet", "birds.md")
     return folder, augment("birds.csv", "-n", "40", *written, cwd=folder)
 
 

@@ -56,7 +56,9 @@ def test_the_answer_as_json_says_what_was_done(done):
         "table": "birds.augmented.csv",
         "result": "birds.tap",
         "report": "birds.html",
+        "datasheet": "birds.md",
     }
+    assert told["privacy"] == result.privacy.to_json()
     assert all((folder / name).is_file() for name in told["files"].values())
 
 

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from tabtap.errors import UserInputError
-from tabtap.table.distance import DistanceScale, nearest, typical_gap
+from tabtap.table.distance import (
+    DistanceScale,
+    nearest,
+    two_nearest,
+    typical_gap,
+)
 from tabtap.table.schema import Column, Kind, Schema
 from tabtap.table.table import Table
 
@@ -210,3 +215,32 @@ def test_the_typical_gap_of_a_long_table_is_taken_over_some_rows():
     gap = typical_gap(table, DistanceScale.of(table))
 
     assert gap == pytest.approx(1.0 / np.arange(5000.0).std())
+
+
+def test_the_two_nearest_rows_are_those_of_sorted_distances():
+    rng = np.random.default_rng(0)
+    left, right = (
+        make_table(rng.normal(size=(9, 3))),
+        make_table(rng.normal(size=(7, 3))),
+    )
+    scale = DistanceScale.of(right)
+    unit = right.numeric.std(axis=0)
+
+    found = two_nearest(left, right, scale)
+    among = two_nearest(right, right, scale, exclude_self=True)
+
+    def distances(a, b):
+        off = (a.numeric[:, None] - b.numeric[None]) / unit
+        return np.sort(np.sqrt((off**2).mean(axis=2)), axis=1)
+
+    assert found == pytest.approx(distances(left, right)[:, :2])
+    assert among == pytest.approx(distances(right, right)[:, 1:3])
+
+
+def test_a_single_row_has_no_second_neighbour():
+    one, two = make_table([[0.0]]), make_table([[0.0], [1.0]])
+
+    assert two_nearest(two, one, DistanceScale.of(two))[:, 1].tolist() == [np.inf] * 2
+    assert np.isinf(
+        two_nearest(one, one, DistanceScale.of(two), exclude_self=True)
+    ).all()

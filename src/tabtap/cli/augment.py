@@ -94,6 +94,13 @@ class Job(TableOptions):
             "--save FILE", "Everything in one file, for report, verify and forget."
         ),
     ] = None
+    datasheet: Annotated[
+        Path | None,
+        written_option(
+            "--datasheet FILE",
+            "What an audit asks of the new rows, as FILE.md or FILE.json.",
+        ),
+    ] = None
     mark: Annotated[
         str | None,
         written_option(
@@ -283,11 +290,19 @@ def _check_places(job: Job) -> None:
             "--json and the table cannot both go to standard output. Pass --out FILE "
             "for the table."
         )
-    others = {"--report": job.report, "--save": job.save}
+    others = {
+        "--report": job.report,
+        "--save": job.save,
+        "--datasheet": job.datasheet,
+    }
     named = {option: path for option, path in others.items() if path is not None}
     if job.table_place != "-":
         named = {"--out": Path(job.table_place), **named}
     check_apart(named)
+    if job.datasheet is not None:
+        from tabtap.result.datasheet import check_form
+
+        check_form(job.datasheet)
     for option, path in named.items():
         check_file(option, path, force=job.force, never=job.train)
 
@@ -408,6 +423,7 @@ def _write_rest(
     for what, path, write in (
         ("result", job.save, result.save),
         ("report", job.report, partial(_write_report, result)),
+        ("datasheet", job.datasheet, result.write_datasheet),
     ):
         if path is None:
             continue
@@ -573,6 +589,7 @@ def verdict_json(
             "confidence": None if bound is None else _finite(bound.confidence),
             **promise_json(result),
             "teacher": teacher_json(result),
+            "privacy": None if result.privacy is None else result.privacy.to_json(),
             "files": dict(files),
             "seconds": round(seconds, 3),
             "seed": result.about.seed,

@@ -195,7 +195,64 @@ def closeness_section(result: AugmentResult) -> Section:
         "Rows that repeat real ones teach a learner little and give away whom they "
         "were made of. So each synthetic row's distance from the closest real row is "
         "compared with that of real rows from each other.",
-        (_figure(near), _table(result, near), Text((_PRIVACY,))),
+        (_figure(near), _table(result, near), _given_away(result), Text((_PRIVACY,))),
+    )
+
+
+def _given_away(result: AugmentResult) -> TableBlock:
+    """Return what new rows give away of single real rows."""
+    known = result.privacy
+    if known is None:  # the section says so
+        raise AssertionError
+    of = f"of {count(known.n_cells)}"
+    members = "not known: no generator was kept from any row, or none is on record"
+    if known.membership is not None:
+        members = (
+            f"{percent(known.membership.value)} \u00b1 "
+            f"{percent(known.membership.margin)}"
+        )
+    title = "Cells, pointers and members: what new rows give away of single real ones"
+    if known.carries_cells:
+        title = (
+            f"A new row carries up to {count(known.cells_most)} {of} cells of one real "
+            "row unchanged"
+        )
+    return TableBlock(
+        title=title,
+        header=("Figure", "Synthetic rows", "Real rows", "Meaning"),
+        rows=(
+            (
+                "Cells of one real row, on average",
+                f"{known.cells_mean:.1f} {of}",
+                f"{known.real_cells_mean:.1f} {of}",
+                "Values equal to those of the real row that shares most of them.",
+            ),
+            (
+                "Cells of one real row, at most",
+                f"{known.cells_most} {of}",
+                f"{known.real_cells_most} {of}",
+                "The same, of the row that carries most.",
+            ),
+            (
+                "Distance ratio, middle",
+                f"{known.distance_ratio:.2f}",
+                f"{known.real_distance_ratio:.2f}",
+                "Closest real row over the next: 1 points at nobody, 0 at one row.",
+            ),
+            (
+                "Membership told",
+                members,
+                percent(0.5),
+                "How often nearness tells which of two generators had seen a real row, "
+                "where only one had. 50\u202f% is guessing.",
+            ),
+        ),
+        caption=(
+            "Real rows: what each has in common with another real row. For membership, "
+            "the rows that a generator was kept from are held against those it learned "
+            "from; \u00b1 is a 90\u202f% interval."
+        ),
+        align_right=frozenset({1, 2}),
     )
 
 

@@ -91,6 +91,8 @@ def _arrays(result: AugmentResult) -> dict[str, NDArray[Any]]:
     arrays |= add_prefix("delivered", candidates_to_arrays(result.delivered))
     arrays |= add_prefix("steps", steps_to_arrays(result.steps))
     arrays |= add_prefix("codes_given", result.codes_given)
+    if result.folds is not None:
+        arrays["folds"] = result.folds
     for place, certificate in enumerate(result.certificates):
         arrays |= add_prefix(f"certificate{place}", certificate.evidence)
     return arrays
@@ -328,7 +330,7 @@ def certificates_for_people(result: AugmentResult) -> dict[str, Any]:
     return {
         "describes": said,
         "forgotten_rows": list(result.forgotten),
-        "certificates": [_finite(_shown(c)) for c in result.certificates],
+        "certificates": [finite(_shown(c)) for c in result.certificates],
         **_hashes(result),
     }
 
@@ -348,11 +350,12 @@ def _shown(certificate: Certificate) -> dict[str, Any]:
     return plain
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401 - anything JSON can hold
+def finite(value: Any) -> Any:  # noqa: ANN401 - anything JSON can hold
+    """Return JSON in which null stands for a number that is not finite."""
     if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
+        return {key: finite(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_finite(part) for part in value]
+        return [finite(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

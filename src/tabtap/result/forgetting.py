@@ -60,6 +60,7 @@ def forget_rows(result: AugmentResult, row: int | Sequence[int]) -> AugmentResul
         forgotten=tuple(sorted({*result.forgotten, *rows})),
         n_removed=result.n_removed + n_removed,
         codes_given=composed(result.codes_given, clean.kept),
+        folds=None if result.folds is None else result.folds[:, keep],
         content_sha256=_hashes_left(result, stays),
     )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabtap.archive import (
     Archive,
@@ -46,6 +47,7 @@ from tabtap.result.frames import groups_from_json, index_from_json
 from tabtap.result.result import AugmentResult
 from tabtap.saved import from_json
 from tabtap.table.frame import write_frame
+from tabtap.table.schema import IntArray
 
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError,
             ValueError, KeyError, OSError)  # fmt: skip
@@ -178,8 +180,17 @@ def _result(archive: Archive) -> AugmentResult:
         about=run,
         index=index,
         codes_given=codes,
+        folds=_folds(arrays.get("folds"), len(real)),
         **{name: getattr(said, name) for name in _SAID},
     )
+
+
+def _folds(saved: NDArray[Any] | None, n_real: int) -> IntArray | None:
+    if saved is None:
+        return None
+    if saved.dtype != np.int64 or saved.ndim != 2 or saved.shape[1] != n_real:
+        raise ValueError(f"folds of shape {saved.shape} for {n_real} rows")
+    return saved
 
 
 @dataclass(frozen=True)

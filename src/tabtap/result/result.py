@@ -25,6 +25,7 @@ from tabtap.domain import (
 )
 from tabtap.domain.judgement import table_sha256
 from tabtap.loop import Outcome, Stop
+from tabtap.result.datasheet import datasheet, write_datasheet
 from tabtap.result.files import (
     RunAbout,
     certificates_for_people,
@@ -40,6 +41,7 @@ from tabtap.result.frames import (
     trace_frame,
     waterfall,
 )
+from tabtap.result.privacy import Privacy, privacy_of
 from tabtap.result.why import Case, case_of, why_sentence
 from tabtap.table.frame import write_frame, write_target
 from tabtap.table.schema import BoolArray, IntArray
@@ -111,6 +113,10 @@ class AugmentResult:
     codes_given: Mapping[str, IntArray] = field(default_factory=dict)
     """The run's codes, which hashes are of, where levels went with those rows."""
 
+    folds: IntArray | None = None
+    """Shape (n_partitions, n_real): the folds of each real row, as ``provenance`` names
+    them.  None in results of older versions, and where generators saw all rows."""
+
     @classmethod
     def of(
         cls,
@@ -150,6 +156,7 @@ class AugmentResult:
             index=index,
             real_sha256=table_sha256(real),
             content_sha256=content_hashes(real, delivered, progress.steps),
+            folds=lineages.partitions if lineages.crossfit else None,
         )
 
     def __repr__(self) -> str:
@@ -173,6 +180,15 @@ class AugmentResult:
     def why(self) -> str:
         """The verdict as a sentence, with its figures."""
         return why_sentence(self)
+
+    @property
+    def privacy(self) -> Privacy | None:
+        """What the synthetic rows give away of single real ones; None without rows.
+
+        Figures to know, not a proof that nobody can be recognised.  They are measured
+        each time they are asked for.
+        """
+        return privacy_of(self)
 
     @property
     def synthetic(self) -> Any:  # noqa: ANN401 - the user's container
@@ -242,6 +258,24 @@ class AugmentResult:
         What is not a number, or not finite, is null.
         """
         return json.dumps(certificates_for_people(self), indent=2, allow_nan=False)
+
+    def datasheet(self) -> dict[str, Any]:
+        """Return what an audit asks: purpose, rows, checks, learners, privacy, limits.
+
+        Plain JSON values by section.  ``write_datasheet`` writes them to a file, as
+        Markdown or as JSON.
+        """
+        return datasheet(self)
+
+    def write_datasheet(self, path: str | Path) -> None:
+        """Write the data sheet to a file whose name ends in ``.md`` or ``.json``.
+
+        Raises
+        ------
+        UserInputError
+            If the name ends otherwise, or the folder does not exist.
+        """
+        write_datasheet(self, path)
 
     def augmented(self) -> tuple[Any, Any]:
         """Return X and y: the real rows as they were, then the synthetic ones.

@@ -13,6 +13,7 @@ import numpy as np
 from tabtap.domain import Alternative, Bound, Certificate, Figure
 from tabtap.loop import Stop
 from tabtap.result.frames import Waterfall
+from tabtap.result.privacy import cells_words
 from tabtap.table.schema import Task
 from tabtap.wording import counted, learner_words, listed, plain_percent
 
@@ -131,7 +132,9 @@ def why_sentence(result: AugmentResult) -> str:
     said = _sentence(result)
     if result.forgotten:
         said = f"{said}; {_forgotten_clause(result)}"
-    return f"{said}.{_condition(result)}{untested_groups(result)}"
+    cells = cells_words(result)
+    more = f" {cells}" if cells else ""
+    return f"{said}.{_condition(result)}{untested_groups(result)}{more}"
 
 
 def _condition(result: AugmentResult) -> str:

@@ -54,9 +54,30 @@ def nearest(
             f"exclude_self=True is not usable with {len(queries)} query rows and "
             f"{len(reference)} reference rows. Pass the same table twice."
         )
-    own = np.arange(len(queries)) if exclude_self else None
+    own = np.arange(len(queries))[:, None] if exclude_self else None
     points = _Points.of(queries, scale), _Points.of(reference, scale)
     return _search(*points, own, chunk_bytes)
+
+
+def two_nearest(
+    queries: Table,
+    reference: Table,
+    scale: DistanceScale,
+    *,
+    exclude_self: bool = False,
+) -> FloatArray:
+    """Return the distances of the two reference rows nearest to each query row.
+
+    Shape (n_queries, 2), the nearest first; infinite where there is no such row.
+    """
+    first, row = nearest(queries, reference, scale, exclude_self=exclude_self)
+    if not len(queries) or (row == NO_ROW).any():
+        return np.column_stack([first, np.full(len(first), np.inf)])
+    taken = row[:, None]
+    if exclude_self:
+        taken = np.column_stack([taken, np.arange(len(queries))])
+    points = _Points.of(queries, scale), _Points.of(reference, scale)
+    return np.column_stack([first, _search(*points, taken, CHUNK_BYTES)[0]])
 
 
 def typical_gap(table: Table, scale: DistanceScale) -> float:
@@ -68,7 +89,7 @@ def typical_gap(table: Table, scale: DistanceScale) -> float:
     stride = -(-len(table) // MAX_GAP_ROWS)
     rows = np.arange(0, len(table), max(stride, 1))
     points = _Points.of(table.take(rows), scale), _Points.of(table, scale)
-    gap, _ = _search(*points, rows, CHUNK_BYTES)
+    gap, _ = _search(*points, rows[:, None], CHUNK_BYTES)
     return float(np.median(gap)) if len(gap) else float("inf")
 
 
@@ -116,9 +137,11 @@ class _Points:
 def _search(
     queries: _Points, reference: _Points, own: IntArray | None, chunk_bytes: int
 ) -> tuple[FloatArray, IntArray]:
+    """Search all rows but ``own``, of shape (n_queries, n_left_out)."""
     distance = np.full(len(queries), np.inf)
     row = np.full(len(queries), NO_ROW, dtype=np.int64)
-    if len(reference) - (own is not None) < 1:
+    n_left_out = 0 if own is None else own.shape[1]
+    if len(reference) - n_left_out < 1:
         return distance, row
     right = np.ascontiguousarray(reference.as_right().T)
     # A cell holds its square, its count of mismatches, one comparison and a spare.
@@ -129,7 +152,7 @@ def _search(
         square = chunk.as_left() @ right
         _add_mismatches(square, chunk.codes, reference.codes)
         if own is not None:
-            square[np.arange(len(square)), own[rows]] = np.inf
+            square[np.arange(len(square))[:, None], own[rows]] = np.inf
         row[rows] = square.argmin(axis=1)
         # Products cancel badly for equal rows; the chosen pair is measured exactly.
         distance[rows] = _measure_pairs(chunk, reference.take(row[rows]))
