@@ -92,6 +92,9 @@ class Problem:
     found: str
     fix: str
 
+    option: str = ""
+    """The fix on the command line, where that is another one."""
+
     def __str__(self) -> str:
         """Return the problem as one line, beginning with the place."""
         place = "table" if self.column is None else f"column {self.column}"

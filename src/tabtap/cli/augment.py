@@ -37,7 +37,14 @@ from tabtap.cli.options import (
     written_option,
 )
 from tabtap.cli.progress import Progress
-from tabtap.cli.reading import Reading, TableOptions, need_target, read, show_understood
+from tabtap.cli.reading import (
+    Reading,
+    TableOptions,
+    need_target,
+    read,
+    settled_kinds,
+    show_understood,
+)
 from tabtap.cli.terminal import (
     INTERRUPTED,
     NO,
@@ -263,6 +270,7 @@ def run_job(job: Job) -> int:
     table = reading.table()
     levels = () if table.schema.target is None else table.schema.target.column.levels
     settings |= _settings_of(job, reading, levels)
+    settings["kinds"] = settled_kinds(reading, table)
     show_understood(screen, reading, table)
     folder = run_folder(job.table_place, table)
     with told_warnings(screen, everything=job.debug) as told, taken(folder):
@@ -344,7 +352,6 @@ def _settings(job: Job) -> dict[str, Any]:
 def _settings_of(job: Job, reading: Reading, levels: tuple[Any, ...]) -> dict[str, Any]:
     return {
         "task": reading.task,
-        "kinds": reading.kinds,
         "groups": reading.groups,
         "mixture": mixture_of(job.mixture, levels),
     }
@@ -399,7 +406,7 @@ def _write_table(
             reading.restored(bigger),
             job.table_place,
             like=reading.file,
-            n_real=len(result.real),
+            n_real=len(reading.file.frame),
             force=job.force,
             mark=job.mark,
         )

@@ -16,7 +16,14 @@ from tabtap.cli.options import (
     take_options,
 )
 from tabtap.cli.progress import CellsProgress
-from tabtap.cli.reading import Reading, TableOptions, need_target, read
+from tabtap.cli.reading import (
+    Reading,
+    TableOptions,
+    as_read,
+    look_at,
+    need_target,
+    read,
+)
 from tabtap.cli.terminal import NO, YES, Screen, fold, json_text
 from tabtap.errors import UserInputError
 
@@ -112,20 +119,16 @@ def compare(given: CompareOptions) -> int:
         raise UserInputError("--budget auto is not usable here. Give a number.")
     contest, reading = _contest(given)
     screen = Screen.standard(quiet=given.as_json)
-    notes = (*reading.notes, *_lost(contest, reading), *_together(contest, reading))
+    notes = (
+        *reading.notes,
+        *look_at(reading, contest.table),
+        *_together(contest, reading),
+    )
     for note in notes:
         screen.note(note)
     terms = Terms(budget=n_rows, seed=given.seed)
     comparison = _compete(contest, methods, terms, screen, given.jobs)
     return _tell(comparison, screen, given)
-
-
-def _lost(contest: MethodComparison, reading: Reading) -> list[str]:
-    """Return a sentence for each column that is not learned as what it is."""
-    from tabtap.table.suspects import lost_columns
-
-    named = {*reading.kinds, reading.groups}
-    return [str(lost) for lost in lost_columns(contest.table, named)]
 
 
 def _together(contest: MethodComparison, reading: Reading) -> tuple[str, ...]:
@@ -190,7 +193,7 @@ def _both(reading: Reading, test: str) -> Reading:
 
     from tabtap.files import read_table
 
-    later = read_table(test).frame
+    later = read_table(test, **as_read(reading.told)).frame
     lacking = [str(name) for name in reading.frame.columns if name not in later]
     if lacking:
         raise UserInputError(

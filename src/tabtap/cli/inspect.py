@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tabtap.cli.options import Overwrite, check_file, option, take_options
 from tabtap.cli.reading import Reading, TableOptions, need_target, read, target_words
-from tabtap.cli.terminal import YES, Screen, console_on, json_text
+from tabtap.cli.terminal import NO, YES, Screen, console_on, json_text
+from tabtap.errors import BadTableError, UserInputError
 from tabtap.wording import plain
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ $ tabtap inspect train.csv --target outcome
 $ tabtap inspect train.csv --target outcome --out schema.toml
 $ tabtap augment train.csv --schema schema.toml
 
-Exit codes: 0 looked over, 2 bad input."""
+Exit codes: 0 looked over, 3 so is every column but some cannot be used as
+they are, 2 bad input."""
 
+UNUSABLE = ("refused", "question")
+_GRAVE = ("leak", "lost", "groups", "tiny class", "duplicates", "code")
 _SETTINGS = {"groups": "--groups", "ignore": "--ignore"}
 
 
@@ -49,39 +53,81 @@ class InspectOptions(TableOptions):
 def inspect(given: InspectOptions) -> int:
     """Show what TRAIN is taken for, and what to look at first.
 
-    Nothing is learned. Columns that give the target away, identifiers, rare classes,
-    copies and the like are remarked on, each with the option that answers it.
+    Nothing is learned. Columns that cannot be used, or give the target away,
+    identifiers, rare classes, copies and the like are remarked on, each with the
+    option that answers it.
     """
     out = given.out
     if out is not None:
         check_file("--out", out, force=given.force, never=given.train)
     reading = read(given)
     need_target(reading)
-    table = reading.table()
-    remarks = _remarks(reading, table)
+    table, refused = _look_over(reading)
+    remarks = [*refused, *_remarks(reading, table, refused)]
     if out is not None:
-        _write_schema(out, table, remarks)
+        _write_schema(out, reading, table, remarks)
     if given.as_json:
         print(_json(reading, table, remarks, out))
     else:
         _show(reading, table, remarks, out)
-    return YES
+    return NO if refused else YES
 
 
-def _remarks(reading: Reading, table: Table) -> list[Remark]:
-    """Return what is to be said, except of the groups that are named already."""
+def _look_over(reading: Reading) -> tuple[Table, list[Remark]]:
+    """Return the table with what cannot be used left unlearned, and why it cannot."""
+    from tabtap.inspection import Remark
+
+    remarks = [
+        Remark(
+            topic="question",
+            column=asked.column,
+            text=f"{asked.text}; say which: {asked.option}",
+        )
+        for asked in reading.questions
+    ]
+    unclear = {asked.column: "identifier" for asked in reading.questions}
+    reading = replace(reading, kinds={**reading.kinds, **unclear})
+    try:
+        return reading.table(), remarks
+    except BadTableError as error:
+        problems = error.problems
+    names = {str(name): name for name in reading.frame.columns}
+    remarks += [
+        Remark(
+            topic="refused",
+            column=None if p.column is None else names.get(p.column, p.column),
+            text=f"{p.found}. {p.fix}",
+        )
+        for p in problems
+    ]
+    kinds = {names[p.column]: "identifier" for p in problems if p.column in names}
+    kinds = {**reading.kinds, **kinds}
+    if reading.target in kinds:
+        reading = replace(reading, target=None)
+    return replace(reading, kinds=kinds).table(floor=1), remarks
+
+
+def _remarks(reading: Reading, table: Table, refused: Sequence[Remark]) -> list[Remark]:
+    """Return what else is to be said: not of named groups, nor of what is refused."""
     from tabtap.inspection import inspect_table
 
-    named = reading.groups
+    said = {reading.groups, *(remark.column for remark in refused)} - {None}
     found = inspect_table(table, declared=reading.kinds)
-    return [r for r in found if r.column is None or r.column != named]
+    return [remark for remark in found if remark.column not in said]
 
 
-def _write_schema(out: Path, table: Table, remarks: Sequence[Remark]) -> None:
+def _write_schema(
+    out: Path, reading: Reading, table: Table, remarks: Sequence[Remark]
+) -> None:
     from tabtap.archive import put_in_place
     from tabtap.inspection import schema_file_text
 
-    put_in_place(schema_file_text(table, remarks).encode(), out)
+    if table.schema.target is None:
+        (why,) = [r.text for r in remarks if r.column == reading.target]
+        raise UserInputError(
+            f"--out cannot be written: target {str(reading.target)!r} {why}."
+        )
+    put_in_place(schema_file_text(table, remarks, reading.told).encode(), out)
 
 
 def _show(
@@ -90,10 +136,13 @@ def _show(
     from tabtap.table import describe
 
     screen = Screen(console_on(sys.stdout))
-    _, _, lines = describe(table).partition("\n\n")
-    n_columns = len(table.schema.features)
+    unusable = {str(r.column) for r in remarks if r.topic in UNUSABLE}
+    _, _, lines = describe(table, unusable).partition("\n\n")
+    n_columns = len(table.schema.features) - (table.schema.target is None)
     screen.say(f"{len(table)} rows, {n_columns} columns beside the target.")
-    screen.say(f"Target {target_words(table)}.\n")
+    name = str(reading.target)
+    shown = f"{name}: unclear" if name in unusable else target_words(table)
+    screen.say(f"Target {shown}.\n")
     print(plain(lines))
     for note in reading.notes:
         screen.note(note)
@@ -115,7 +164,7 @@ def _sentence(remark: Remark) -> str:
 
 
 def _is_grave(remark: Remark) -> bool:
-    return remark.topic in ("leak", "lost", "groups", "tiny class", "duplicates")
+    return remark.topic in (*UNUSABLE, *_GRAVE)
 
 
 def _json(
@@ -124,9 +173,10 @@ def _json(
     from tabtap.table.describe import column_lines
 
     target = table.schema.target
+    unusable = {str(r.column) for r in remarks if r.topic in UNUSABLE}
     found: dict[str, Any] = {
         "n_rows": len(table),
-        "target": None if target is None else str(target.column.name),
+        "target": str(reading.target),
         "task": None if target is None else target.task,
         "columns": [
             {
@@ -136,7 +186,7 @@ def _json(
                 "missing": line.missing,
                 "new rows": line.plan,
             }
-            for line in column_lines(table)
+            for line in column_lines(table, unusable)
         ],
         "remarks": [
             {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -13,10 +13,11 @@ import typer
 
 from tabtap.cli.options import column_named, pairs_of, table_option
 from tabtap.cli.terminal import Screen, clipped
-from tabtap.errors import UserInputError
+from tabtap.errors import BadTableError, UserInputError
+from tabtap.wording import counted
 
 if TYPE_CHECKING:
-    from tabtap.files import FileTable
+    from tabtap.files import FileTable, Question
     from tabtap.inspection import SchemaFile
     from tabtap.table import Table
     from tabtap.table.targets import TaskChoice
@@ -60,7 +61,33 @@ class TableOptions:
         table_option(
             "--kind COL=KIND",
             "What a column is: continuous, integer, datetime, boolean, category, "
-            "'ordered category', identifier. May be repeated.",
+            "'ordered category', identifier; or how its cells are read: 'as written', "
+            "'two numbers'. May be repeated.",
+        ),
+    ] = None
+    decimal: Annotated[
+        list[str] | None,
+        table_option(
+            "--decimal [COL=]SIGN",
+            "The decimal sign of a text file or of one column: . or ,",
+        ),
+    ] = None
+    thousands: Annotated[
+        list[str] | None,
+        table_option("--thousands [COL=]SIGN", "The sign between thousands: . or ,"),
+    ] = None
+    date_format: Annotated[
+        list[str] | None,
+        table_option(
+            "--date-format [COL=]FORM",
+            "How dates are written, such as %d.%m.%Y or %m/%d/%Y.",
+        ),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        table_option(
+            "--missing [COL=]TEXT",
+            "A code for a missing value, such as age=999. May be repeated.",
         ),
     ] = None
     ignored: Annotated[
@@ -106,7 +133,8 @@ class Reading:
     file: FileTable
 
     frame: Any
-    """The pandas frame that is learned: without columns that hold nothing."""
+    """The pandas frame that is learned: without columns that hold nothing, and without
+    rows that have no label."""
 
     empty: tuple[Hashable, ...]
     """Columns that hold nothing; they are put back when the table is written."""
@@ -116,38 +144,70 @@ class Reading:
     groups: Hashable | None = None
     kinds: Mapping[Hashable, str] = field(default_factory=dict)
 
+    told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What was said of the cells of the file, by column."""
+
+    @property
+    def questions(self) -> list[Question]:
+        """What has to be answered first: of columns whose kind was not named."""
+        named = {*map(str, self.kinds), str(self.groups)}
+        return [asked for asked in self.file.questions if asked.column not in named]
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What had to be assumed, a sentence each."""
-        if not self.empty:
-            return self.file.notes
-        names = ", ".join(map(repr, map(str, self.empty)))
-        said = f"Without a single value, and so not learned: {names}."
-        return (*self.file.notes, said)
+        said = []
+        if self.empty:
+            names = ", ".join(map(repr, map(str, self.empty)))
+            said.append(f"Without a single value, and so not learned: {names}.")
+        if self.n_set_aside:
+            said.append(
+                f"{counted(self.n_set_aside, 'row')} without a label in "
+                f"{str(self.target)!r} set aside: not learned, and written in place as "
+                "given."
+            )
+        return (*self.file.notes, *said)
+
+    @property
+    def n_set_aside(self) -> int:
+        """How many rows of the file have no label."""
+        return len(self.file.frame) - len(self.frame)
 
     def table(self, *, floor: int | None = None) -> Table:
         """Return the exact table, or raise every problem of it."""
         from tabtap.table import MIN_ROWS, read_frame
 
+        if self.questions:
+            raise UserInputError(_ask(self.questions))
         kinds = dict(self.kinds)
         if self.groups is not None:
             kinds.setdefault(self.groups, "identifier")
-        return read_frame(
-            self.frame,
-            self.target,
-            task=self.task,
-            kinds=kinds,
-            floor=MIN_ROWS if floor is None else floor,
-        )
+        try:
+            return read_frame(
+                self.frame,
+                self.target,
+                task=self.task,
+                kinds=kinds,
+                floor=MIN_ROWS if floor is None else floor,
+            )
+        except BadTableError as error:
+            # Whoever is at the command line cannot do what helps in Python.
+            problems = [replace(p, fix=p.option or p.fix) for p in error.problems]
+            raise BadTableError(problems) from None
 
     def restored(self, frame: Any) -> Any:  # noqa: ANN401 - pandas
-        """Return a frame with the empty columns in their places again."""
-        whole = frame.copy()
+        """Return a frame of real and new rows with all that was set aside in place."""
+        import pandas as pd
+
+        whole = frame.reset_index(drop=True)
         names = list(self.file.frame.columns)
         for name in self.empty:
             column = self.file.frame[name].reindex(range(len(frame)))
             whole.insert(names.index(name), name, column.to_numpy())
-        return whole
+        if not self.n_set_aside:
+            return whole
+        new = whole.iloc[len(self.frame) :]
+        return pd.concat([self.file.frame, new], ignore_index=True)
 
 
 def read(options: TableOptions) -> Reading:
@@ -160,7 +220,10 @@ def read(options: TableOptions) -> Reading:
     """
     from tabtap.files import read_table
 
-    file = read_table(options.train, sheet=options.sheet, format=options.format)
+    told = _told(options)
+    file = read_table(
+        options.train, sheet=options.sheet, format=options.format, **as_read(told)
+    )
     frame = file.frame
     said = _schema(options, list(frame.columns))
     target = column_named("--target", options.target, list(frame.columns))
@@ -173,15 +236,20 @@ def read(options: TableOptions) -> Reading:
     left_out = set(empty)
     named = [column for column in frame.columns if column not in left_out]
     groups = column_named("--groups", options.groups, named)
-    kinds = {**said.kinds, **_kinds(options, list(frame.columns))}
+    kinds = {**said.kinds, **_kinds(options, file)}
+    learned = frame.drop(columns=list(empty))
+    if target is not None and bool(frame[target].notna().any()):
+        labelled = frame[target].notna().to_numpy(dtype=bool)
+        learned = learned[labelled].reset_index(drop=True)
     return Reading(
         file=file,
-        frame=frame.drop(columns=list(empty)),
+        frame=learned,
         empty=empty,
         target=target,
         task=_task(options, said),
         groups=said.groups if groups is None else groups,
         kinds={name: kind for name, kind in kinds.items() if name not in left_out},
+        told=told,
     )
 
 
@@ -211,15 +279,80 @@ def _task(options: TableOptions, said: SchemaFile) -> TaskChoice:
     return cast("TaskChoice", told if told != "auto" else said.task or "auto")
 
 
-def _kinds(options: TableOptions, names: list[Hashable]) -> dict[Hashable, str]:
+def _kinds(options: TableOptions, file: FileTable) -> dict[Hashable, str]:
+    names = list(file.frame.columns)
+    parts = {style.name: style.parts for style in file.styles if style.kind == "pair"}
     kinds: dict[Hashable, str] = {}
-    for text, kind in pairs_of("--kind", options.kinds or ()).items():
-        if (name := column_named("--kind", text, names)) is not None:
-            kinds[name] = "identifier" if kind == "ignore" else kind
-    for text in options.ignored or ():
-        if (name := column_named("--ignore", text, names)) is not None:
-            kinds[name] = "identifier"
+    said = [
+        ("--kind", text, "identifier" if kind == "ignore" else kind)
+        for text, kind in pairs_of("--kind", options.kinds or ()).items()
+        if kind not in _READINGS
+    ]
+    said += [("--ignore", text, "identifier") for text in options.ignored or ()]
+    for option, text, kind in said:
+        for part in parts.get(text, (text,)):
+            if (name := column_named(option, part, names)) is not None:
+                kinds[name] = kind
     return kinds
+
+
+# ---- What was said of cells: on the command line, and before it in a schema file.
+
+
+_READINGS = ("as written", "two numbers")
+_ALL = "*"
+
+
+def as_read(told: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what was said of cells as ``read_table`` takes it."""
+    names = {"as": "reading"}
+    given: dict[str, Any] = {}
+    for column, says in told.items():
+        for key, value in says.items():
+            codes = [value] if key == "missing" and isinstance(value, str) else value
+            given.setdefault(names.get(key, key), {})[column] = codes
+    return given
+
+
+def _told(options: TableOptions) -> dict[str, dict[str, Any]]:
+    from tabtap.inspection import read_schema_file
+
+    told: dict[str, dict[str, Any]] = {}
+    if options.schema is not None:
+        said = read_schema_file(options.schema, None).reading
+        told = {column: dict(says) for column, says in said.items()}
+    for name, kind in pairs_of("--kind", options.kinds or ()).items():
+        if kind in _READINGS:
+            told.setdefault(name, {})["as"] = kind
+    for key in ("decimal", "thousands", "date_format"):
+        for text in getattr(options, key) or ():
+            column, value = _of_column(text)
+            told.setdefault(column, {})[key] = value
+    for text in options.missing or ():
+        column, value = _of_column(text)
+        says = told.setdefault(column, {})
+        before = says.get("missing", [])
+        says["missing"] = [*([before] if isinstance(before, str) else before), value]
+    return told
+
+
+def _of_column(text: str) -> tuple[str, str]:
+    name, sign, value = text.rpartition("=")
+    return (name.strip(), value.strip()) if sign and name else (_ALL, text.strip())
+
+
+def _ask(questions: Sequence[Question]) -> str:
+    if len(questions) == 1:
+        (asked,) = questions
+        return f"Column {asked.column!r} {asked.text}. Say which: {asked.option}."
+    lines = [
+        f"\n  - column {asked.column!r} {asked.text}: {asked.option}"
+        for asked in questions
+    ]
+    return (
+        f"{len(questions)} columns can be read in several ways. Say which:"
+        f"{''.join(lines)}"
+    )
 
 
 # ---- What was understood of a table, in a few lines before anything runs.
@@ -248,9 +381,32 @@ def show_understood(screen: Screen, reading: Reading, table: Table) -> None:
     for kind, names in _by_kind(reading, table).items():
         listed = clipped(", ".join(names), _NAMES_WIDTH)
         screen.say(f"  {kind:<13} {len(names):>4}  {listed}")
-    for note in reading.notes:
+    for note in (*reading.notes, *look_at(reading, table)):
         screen.note(note)
     screen.say("")
+
+
+def look_at(reading: Reading, table: Table) -> list[str]:
+    """Return a sentence on each column that may not be what it was taken for."""
+    from tabtap.inspection.inspect import column_remarks
+
+    remarks = column_remarks(table, {*reading.kinds, reading.groups})
+    return [
+        f"Column {str(remark.column)!r} {remark.text}."
+        for remark in remarks
+        if remark.topic in ("lost", "code")
+    ]
+
+
+def settled_kinds(reading: Reading, table: Table) -> dict[Hashable, str]:
+    """Return the kinds that were named, and those of columns that were told of.
+
+    What a run would say of them again is for those who call it from Python.
+    """
+    from tabtap.table.suspects import lost_columns
+
+    lost = lost_columns(table, {*reading.kinds, reading.groups})
+    return {**{each.name: each.kind.value for each in lost}, **reading.kinds}
 
 
 def target_words(table: Table) -> str:

@@ -3,7 +3,7 @@
 No torch here, and nothing of ``tabtap.table``.
 """
 
-from tabtap.files.formats import ColumnStyle, Dialect, FileTable
+from tabtap.files.formats import ColumnStyle, Dialect, FileTable, Question
 from tabtap.files.reading import read_table
 from tabtap.files.writing import check_destination, write_table
 
@@ -11,6 +11,7 @@ __all__ = [
     "ColumnStyle",
     "Dialect",
     "FileTable",
+    "Question",
     "check_destination",
     "read_table",
     "write_table",

@@ -6,22 +6,23 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import pandas as pd
 
 from tabtap.errors import UserInputError, bad_setting
-from tabtap.files.cells import (
-    MISSING,
-    TextColumn,
-    format_column,
-    is_number,
-    read_column,
-    settle_decimals,
+from tabtap.files.cells import MISSING, format_column, is_number
+from tabtap.files.columns import CellOptions, TextColumn, read_column, settle_columns
+from tabtap.files.formats import (
+    ColumnStyle,
+    Dialect,
+    FileTable,
+    Format,
+    Question,
+    WriteRequest,
 )
-from tabtap.files.formats import ColumnStyle, Dialect, FileTable, Format, WriteRequest
 from tabtap.files.opening import (
     DecodedText,
     check_extent,
@@ -34,12 +35,36 @@ _LOOKED_AT = 200
 """Records whose quotes and spaces are looked at."""
 
 
+ALL = "*"
+"""Stands for every column, among what the caller says of columns."""
+
+
 class TextOptions(NamedTuple):
     """What the caller knows better than the file shows."""
 
     separator: str | None = None
     encoding: str | None = None
-    decimal: str | None = None
+
+    decimal: Mapping[str, str] = {}
+    """By column, as the others below; ``*`` stands for all of them."""
+
+    date_format: Mapping[str, str] = {}
+    missing: Mapping[str, Collection[str]] = {}
+    reading: Mapping[str, str] = {}
+
+    def of(self, name: str, separator: str) -> CellOptions:
+        """Return what is said of one column."""
+        # With commas between the cells, a comma inside one is no decimal sign.
+        both = (".",) if separator == "," else (".", ",")
+        missing = {*self.missing.get(ALL, ()), *self.missing.get(name, ())}
+        return CellOptions(
+            decimals=both,
+            decimal=self.decimal.get(name, self.decimal.get(ALL)),
+            date_format=self.date_format.get(name),
+            usual_format=self.date_format.get(ALL),
+            missing=frozenset(missing),
+            reading=self.reading.get(name, ""),
+        )
 
 
 class TextTable(NamedTuple):
@@ -49,30 +74,35 @@ class TextTable(NamedTuple):
     dialect: Dialect
     styles: tuple[ColumnStyle, ...]
     notes: tuple[str, ...]
+    questions: tuple[Question, ...] = ()
 
 
 def read_text(
     content: bytes, name: str, form: Format, options: TextOptions
 ) -> TextTable:
     """Return the table of a delimited text file, or raise which lines are wrong."""
-    if options.decimal not in (None, ".", ","):
-        raise bad_setting("decimal", options.decimal, "be '.' or ','", "Try ','.")
     decoded = decode_text(content, name, options.encoding)
     dialect, cut = _open(decoded, name, form, options.separator)
     _check_header(cut, name)
     check_lines(cut, dialect, name)
-    columns = _read_columns(cut, dialect, options.decimal)
+    _check_told(cut, options, name)
+    columns = _read_columns(cut, dialect, options)
     columns = _with_quotes(columns, cut, dialect)
     if any(column.style.decimal == "," for column in columns):
         dialect = replace(dialect, decimal=",")
-    kept = [column for column in columns if column.style.kind != "left out"]
-    frame = pd.DataFrame(dict(enumerate(column.series for column in kept)))
-    frame.columns = pd.Index([column.style.name for column in kept])
+    series = [
+        each
+        for column in columns
+        for each in (column.series, column.second)[: len(column.style.parts)]
+    ]
+    frame = pd.DataFrame(dict(enumerate(series)))
+    frame.columns = pd.Index([part for c in columns for part in c.style.parts])
     return TextTable(
         frame,
         dialect,
         tuple(column.style for column in columns),
         tuple(_notes(dialect, cut, columns, form)),
+        tuple(c.question for c in columns if c.question is not None),
     )
 
 
@@ -140,22 +170,37 @@ def _is_row(cut: Records) -> bool:
     return 2 * numbers > len(header)
 
 
+def _check_told(cut: Records, options: TextOptions, name: str) -> None:
+    """Raise if something is said of a column that is not there."""
+    names = _names(cut)
+    for told in options[2:]:
+        for column in told or ():
+            if column not in names and column != ALL:
+                raise UserInputError(
+                    f"{name} has no column {column!r}, of which it was said how to "
+                    f"read it. It has: {', '.join(names[:12])}"
+                    f"{', ...' * (len(names) > 12)}."
+                )
+
+
 def _read_columns(
-    cut: Records, dialect: Dialect, decimal: str | None
+    cut: Records, dialect: Dialect, options: TextOptions
 ) -> list[TextColumn]:
-    # With commas between the cells, a comma inside one is no decimal sign.
-    both = (".",) if dialect.separator == "," else (".", ",")
-    decimals = both if decimal is None else (decimal,)
     columns = []
     header = cut.records[0].cells
-    for i, name in enumerate(_names(cut)):
+    names = _names(cut)
+    for i, name in enumerate(names):
         cells = [record.cells[i] for record in cut.records[1:]]
-        column = read_column(name, cells, decimals)
+        told = options.of(name, dialect.separator)
+        column = read_column(name, cells, told)
+        if column.style.kind == "pair" and set(column.style.parts) & set(names):
+            told = told._replace(reading="as written")
+            column = read_column(name, cells, told)
         if not header[i].strip() and column.style.kind == "empty" and i:
             style = replace(column.style, kind="left out")
             column = column._replace(style=style)
         columns.append(column)
-    return settle_decimals(columns)
+    return settle_columns(columns, dialect.separator)
 
 
 def _with_quotes(
@@ -580,9 +625,13 @@ def _write_anew(
 ) -> str:
     """Return a file of rows that no input file has."""
     names = [str(name) for name in request.frame.columns]
-    known = {style.name: style for style in styles}
-    used = [known.get(name, ColumnStyle(name=name)) for name in names]
-    header = [*names, *([] if request.mark is None else [request.mark])]
+    known = {style.parts[0]: style for style in styles if set(style.parts) & set(names)}
+    seconds = {style.parts[1] for style in known.values() if style.kind == "pair"}
+    used = [
+        known.get(name, ColumnStyle(name=name)) for name in names if name not in seconds
+    ]
+    titles = [style.name for style in used]
+    header = [*titles, *([] if request.mark is None else [request.mark])]
     real = _rows(
         request.frame.iloc[: request.n_real], used, dialect, request.mark and "0"
     )
@@ -606,16 +655,27 @@ def _rows(
     columns = []
     index_of = {str(name): i for i, name in enumerate(frame.columns)}
     for style in styles:
-        if style.kind == "left out":
-            columns.append([""] * len(frame))
-        else:
-            columns.append(format_column(frame.iloc[:, index_of[style.name]], style))
+        parts = [
+            format_column(frame.iloc[:, index_of[part]], style) for part in style.parts
+        ]
+        columns.append(_join_parts(parts, style) if parts else [""] * len(frame))
     quoted = [style.quoted for style in styles]
     if mark:
         columns.append([mark] * len(frame))
         quoted.append(all(quoted))
     rows = zip(*columns, strict=True)
     return [join_cells(row, dialect, _quote_flags(row, quoted)) for row in rows]
+
+
+def _join_parts(parts: Sequence[list[str]], style: ColumnStyle) -> list[str]:
+    """Return the cells of a column; a pair with one number missing is missing."""
+    if len(parts) == 1:
+        return parts[0]
+    missing = style.missing or ""
+    return [
+        missing if missing in pair else style.joint.join(pair)
+        for pair in zip(*parts, strict=True)
+    ]
 
 
 def _quote_flags(row: Sequence[str], quoted: Sequence[bool]) -> list[bool]:

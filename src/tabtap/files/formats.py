@@ -18,12 +18,35 @@ Format = Literal["csv", "tsv", "parquet", "feather", "excel", "jsonl", "json"]
 
 Compression = Literal["gz", "bz2", "xz", "zst", "zip"]
 
-CellKind = Literal["text", "integer", "float", "boolean", "time", "empty", "left out"]
+CellKind = Literal[
+    "text", "integer", "float", "boolean", "time", "pair", "empty", "left out"
+]
+
+
+class Spelling(NamedTuple):
+    """What stands around the numbers of a column, and between their digits."""
+
+    prefix: str = ""
+    """With the space after it, if there is one: a currency."""
+
+    suffix: str = ""
+    """With the space before it, if there is one: a percent sign, currency or unit."""
+
+    thousands: str = ""
+
+    inner_sign: bool = False
+    """Whether a minus sign stands after the prefix."""
+
+    limits: tuple[tuple[float, str], ...] = ()
+    """Numbers that stand for a text such as ``<0.01``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeStyle:
-    """How the times of one column are written, year first."""
+    """How the times of one column are written, year first unless a format is given."""
+
+    format: str = ""
+    """Such as ``%d.%m.%Y``; empty for the year first."""
 
     date_sign: str = "-"
     """What stands between year, month and day."""
@@ -50,7 +73,8 @@ class ColumnStyle:
     name: str
 
     kind: CellKind = "text"
-    """``left out``: a column without name and values, which the frame does not have."""
+    """``left out``: a column without name and values, which the frame does not have.
+    ``pair``: two numbers in each cell, which are two columns of the frame."""
 
     missing: str | None = ""
     """How this column writes a missing value; None where JSON leaves out the key."""
@@ -69,6 +93,31 @@ class ColumnStyle:
 
     quoted: bool = False
     """Whether every cell stands in quotes."""
+
+    spelling: Spelling | None = None
+    """For numbers that are not written plainly."""
+
+    joint: str = "/"
+    """What stands between the two numbers of a pair."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the columns that the frame has for this one."""
+        if self.kind == "pair":
+            return f"{self.name}[1]", f"{self.name}[2]"
+        return () if self.kind == "left out" else (self.name,)
+
+
+class Question(NamedTuple):
+    """A column that can be read in several ways, and the option that says which."""
+
+    column: str
+
+    text: str
+    """What was found, for a sentence that begins with the column."""
+
+    option: str
+    """What to pass on the command line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +169,9 @@ class FileTable:
 
     styles: tuple[ColumnStyle, ...] = field(default=(), repr=False)
     """For text and JSON: one for each column of the file."""
+
+    questions: tuple[Question, ...] = ()
+    """What its owner has to say before some columns can be read; they are text."""
 
     content: bytes = field(default=b"", repr=False)
     """The file as it was, decompressed, so that real rows can be written unchanged."""

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from tabtap.errors import UserInputError
+from tabtap.errors import UserInputError, bad_setting
 from tabtap.files.arrow_files import arrow_frame, open_arrow
-from tabtap.files.delimited import TextOptions, read_text
+from tabtap.files.columns import READINGS
+from tabtap.files.delimited import ALL, TextOptions, read_text
 from tabtap.files.excel import read_excel
 from tabtap.files.formats import TEXT, FileTable
 from tabtap.files.json_records import read_json
 from tabtap.files.opening import Source, large_note, open_source
+from tabtap.files.spelling import is_date_format
+
+ByColumn = str | Mapping[str, str]
+"""One text for all columns, or a text for some of them."""
 
 
-def read_table(
+def read_table(  # noqa: PLR0913 - one call is the whole entrance
     source: str | Path,
     *,
     format: str | None = None,
     sheet: str | int | None = None,
     separator: str | None = None,
     encoding: str | None = None,
-    decimal: str | None = None,
+    decimal: ByColumn | None = None,
+    thousands: ByColumn | None = None,
+    date_format: ByColumn | None = None,
+    missing: Collection[str] | Mapping[str, Collection[str]] | None = None,
+    reading: Mapping[str, str] | None = None,
 ) -> FileTable:
     r"""Read a file into a frame, and keep what is needed to write it back.
 
@@ -36,13 +46,26 @@ def read_table(
         The format, where the name does not say it; standard input is CSV without it.
     sheet : str or int, optional
         The sheet of an Excel file, by name or counted from 0; the first without it.
-    separator, encoding, decimal : str, optional
+    separator, encoding : str, optional
         Of delimited text, where what is found by itself is wrong.
+    decimal : str or mapping of column to str, optional
+        The decimal sign, ``"."`` or ``","``, of all columns or of some.
+    thousands : str or mapping of column to str, optional
+        The sign between thousands, ``"."`` or ``","``: another way to say the decimal
+        sign, which is the other one.
+    date_format : str or mapping of column to str, optional
+        How dates are written, such as ``{"day": "%d/%m/%Y"}``; of ``%d %m %b %Y %y %H
+        %M %S``.
+    missing : collection of str, or mapping of column to such, optional
+        Codes that stand for a missing value, such as ``{"age": ["999"]}``.
+    reading : mapping of column to {"as written", "two numbers"}, optional
+        Columns that are text whatever they look like, and those of two numbers.
 
     Returns
     -------
     FileTable
-        The frame, how the file is written, and notes on what was assumed.
+        The frame, how the file is written, notes on what was assumed, and questions:
+        columns that can be read in several ways are text until one of them is named.
 
     Raises
     ------
@@ -62,7 +85,15 @@ def read_table(
     "separator ';' and decimal comma"
     """
     opened = open_source(source, format)
-    options = TextOptions(separator, encoding, decimal)
+    options = TextOptions(
+        separator,
+        encoding,
+        decimal=_decimals(_by_column(decimal), _by_column(thousands)),
+        date_format=_by_column(date_format),
+        missing=missing if isinstance(missing, Mapping) else _all_columns(missing),
+        reading=reading or {},
+    )
+    _check_options(options, opened)
     if sheet is not None and opened.format != "excel":
         raise UserInputError(
             f"sheet={sheet!r} was given, and {opened.name} is no Excel file. Leave it "
@@ -71,6 +102,48 @@ def read_table(
     table = _read(opened, options, sheet)
     note = large_note(*table.frame.shape)
     return table if note is None else replace(table, notes=(*table.notes, note))
+
+
+def _by_column(told: ByColumn | None) -> dict[str, str]:
+    return {ALL: told} if isinstance(told, str) else dict(told or {})
+
+
+def _all_columns(codes: Collection[str] | None) -> dict[str, Collection[str]]:
+    if codes is None:
+        return {}
+    return {ALL: (codes,) if isinstance(codes, str) else codes}
+
+
+def _decimals(decimal: dict[str, str], thousands: dict[str, str]) -> dict[str, str]:
+    """Return the decimal signs; who names the sign between thousands names them too."""
+    for sign in (*decimal.values(), *thousands.values()):
+        if sign not in (".", ","):
+            what = "decimal" if sign in decimal.values() else "thousands"
+            raise bad_setting(what, sign, "be '.' or ','", "Try ','.")
+    implied = {
+        column: "," if sign == "." else "." for column, sign in thousands.items()
+    }
+    for column, sign in implied.items():
+        if decimal.get(column, sign) != sign:
+            must = "differ from the decimal sign"
+            raise bad_setting("thousands", thousands[column], must, "Change one.")
+    return {**implied, **decimal}
+
+
+def _check_options(options: TextOptions, opened: Source) -> None:
+    if opened.format not in TEXT and any(options[2:]):
+        raise UserInputError(
+            f"It was said how cells are written, and those of {opened.name} have "
+            "types. Leave it out, or save the table as .csv."
+        )
+    for form in options.date_format.values():
+        if not is_date_format(form):
+            must = "have day, month and year, of %d %m %b %Y %y %H %M %S"
+            raise bad_setting("date_format", form, must, "Try '%d.%m.%Y'.")
+    for word in options.reading.values():
+        if word not in READINGS:
+            must = f"be one of {', '.join(map(repr, READINGS))}"
+            raise bad_setting("reading", word, must, "Leave it out.")
 
 
 def _read(opened: Source, options: TextOptions, sheet: str | int | None) -> FileTable:
@@ -84,6 +157,7 @@ def _read(opened: Source, options: TextOptions, sheet: str | int | None) -> File
             dialect=text.dialect,
             compression=compression,
             styles=text.styles,
+            questions=text.questions,
         )
     if form in ("jsonl", "json"):
         records = read_json(content, name, form)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabtap.rng import stream
 from tabtap.table.kinds import names_an_identifier
-from tabtap.table.problems import quote
+from tabtap.table.problems import quote, told
 from tabtap.table.schema import BoolArray, Column, FloatArray, IntArray, Kind
 from tabtap.table.split import folds
 from tabtap.table.suspects import LostColumn, lost_columns
@@ -68,6 +68,12 @@ _LEAST_GROUPS, _MOST_GROUPS = 5, 0.7
 
 _MANY_LEVELS, _SAME_TARGET = 10, 0.95
 
+_CODES = {float(sign * int(d * n)) for d in "789" for n in range(2, 6)
+          for sign in (1, -1)} | {-1.0, -7.0, -8.0, -9.0}  # fmt: skip
+"""Numbers that people write for a value they do not have."""
+
+_LEAST_CODES = 2
+
 
 def column_remarks(table: Table, declared: Container[Hashable] = ()) -> list[Remark]:
     """Return the remarks on each feature, in the order of the table."""
@@ -79,6 +85,8 @@ def column_remarks(table: Table, declared: Container[Hashable] = ()) -> list[Rem
         if n_missing >= MANY_HOLES * len(table):
             text = f"is missing in {share(n_missing, len(table))} of the rows"
             remarks.append(Remark(topic="missing", column=column.name, text=text))
+        if column.name not in declared:
+            remarks += _codes(table, index)
         if _is_group(table, index):
             remarks.append(_group(table, index))
     target = table.schema.target
@@ -88,7 +96,7 @@ def column_remarks(table: Table, declared: Container[Hashable] = ()) -> list[Rem
 def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
     if column.name in lost:
         entry = lost[column.name]
-        text = f"{entry.found}; convert it: {entry.code}"
+        text = f"{entry.found}; {entry.option}"
         return [Remark(topic="lost", column=column.name, text=text, setting="ignore")]
     if column.kind is Kind.CONSTANT:
         text = "has one value only, and says nothing"
@@ -111,6 +119,30 @@ def _formulas(column: Column) -> list[Remark]:
         "table would calculate them; they are kept as they are, in new rows too"
     )
     return [Remark(topic="formula", column=column.name, text=text)]
+
+
+def _codes(table: Table, index: int) -> list[Remark]:
+    """Remark on a number that stands apart and is often a code for a missing value."""
+    column = table.schema.features[index]
+    if column.kind not in (Kind.INTEGER, Kind.CONTINUOUS):
+        return []
+    cells = table.cells[index][table.missing[:, index] == 0]
+    values, counts = np.unique(cells, return_counts=True)
+    remarks = []
+    for place, rest in ((0, values[1:]), (-1, values[:-1])):
+        value, count = float(values[place]), int(counts[place])
+        if value not in _CODES or count < _LEAST_CODES or len(rest) < 2:
+            continue
+        gap = float(min(abs(rest - values[place])))
+        negative = value < 0 <= float(rest.min())
+        if negative or gap > float(rest.max() - rest.min()):
+            text = (
+                f"is {value:g} in {counted(count, 'row')}, and else {rest.min():g} to "
+                f"{rest.max():g}: if that is a code for a missing value, say so: "
+                f"{told('--missing', column.name, f'{value:g}')}"
+            )
+            remarks.append(Remark(topic="code", column=column.name, text=text))
+    return remarks
 
 
 def _group(table: Table, index: int) -> Remark:
@@ -401,8 +433,8 @@ class Remark:
 
     topic: str
     """One of ``leak``, ``identifier``, ``lost``, ``groups``, ``imbalance``,
-    ``tiny class``, ``duplicates``, ``constant``, ``missing``, ``formula``,
-    ``few rows``."""
+    ``tiny class``, ``duplicates``, ``constant``, ``missing``, ``code``, ``formula``,
+    ``few rows``; ``refused`` and ``question`` of what keeps rows from being added."""
 
     column: Hashable | None
     """None if it is about the table as a whole."""

@@ -31,8 +31,20 @@ KINDS = (*(kind.value for kind in Kind), "ordered category", IGNORE)
 """What a column can be said to be."""
 
 _TASKS = ("auto", "classification", "regression")
-_KEYS = ("target", "task", "groups", "columns")
-_SHAPE = "A schema file has target, task, groups and a [columns] section."
+_KEYS = ("target", "task", "groups", "columns", "reading")
+_SHAPE = (
+    "A schema file has target, task, groups, and the sections [columns] and [reading]."
+)
+ALL = "*"
+"""Stands for every column in the section [reading]."""
+
+_READING = {
+    "as": (str,),
+    "decimal": (str,),
+    "thousands": (str,),
+    "date_format": (str,),
+    "missing": (str, list),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +58,19 @@ class SchemaFile:
     kinds: Mapping[Hashable, str] = field(default_factory=dict)
     """By column; one that is to be ignored is an identifier."""
 
+    reading: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """How the cells of a column of the file are written, by column."""
 
-def schema_file_text(table: Table, remarks: Sequence[Remark] = ()) -> str:
+
+def schema_file_text(
+    table: Table,
+    remarks: Sequence[Remark] = (),
+    reading: Mapping[str, Mapping[str, Any]] | None = None,
+) -> str:
     """Return the file that says what was inferred of a table with a target.
 
-    Each of the remarks, by ``inspect_table``, becomes a comment above its column.
+    Each of the remarks, by ``inspect_table``, becomes a comment above its column;
+    ``reading`` is what the user said of the cells.
     """
     target = table.schema.target
     if target is None:
@@ -75,13 +95,22 @@ def schema_file_text(table: Table, remarks: Sequence[Remark] = ()) -> str:
         line = seen[column.name]
         note = _comment(f"{line.seen}; missing {line.missing}; new: {line.plan}")
         lines.append(f"{_text(column.name)} = {_text(kind)}  {note}")
+    if reading:
+        lines += ["", "[reading]"]
+    for name, told in (reading or {}).items():
+        parts = ", ".join(f"{key} = {_value(value)}" for key, value in told.items())
+        lines.append(f"{_text(name)} = {{ {parts} }}")
     return "\n".join(lines) + "\n"
 
 
-def read_schema_file(path: str | Path, columns: Sequence[Hashable]) -> SchemaFile:
+def read_schema_file(
+    path: str | Path, columns: Sequence[Hashable] | None
+) -> SchemaFile:
     """Return what a schema file says of a table with these columns.
 
-    If it says what cannot be, the ``FileFormatError`` names the line and what can.
+    Without columns none of the names is checked: the section ``[reading]`` is needed
+    before the table can be read.  If it says what cannot be, the ``FileFormatError``
+    names the line and what can.
     """
     text = _content(path)
     try:
@@ -91,7 +120,8 @@ def read_schema_file(path: str | Path, columns: Sequence[Hashable]) -> SchemaFil
         raise FileFormatError(
             f"Schema file {str(path)!r} is not TOML: {error}. {_SHAPE}"
         ) from None
-    reader = _Reader(str(path), text, {str(name): name for name in columns})
+    known = None if columns is None else {str(name): name for name in columns}
+    reader = _Reader(str(path), text, known)
     return reader.read(content)
 
 
@@ -99,7 +129,7 @@ def read_schema_file(path: str | Path, columns: Sequence[Hashable]) -> SchemaFil
 class _Reader:
     path: str
     text: str
-    columns: Mapping[str, Hashable]
+    columns: Mapping[str, Hashable] | None
 
     def read(self, content: Mapping[str, Any]) -> SchemaFile:
         for key in content:
@@ -119,12 +149,31 @@ class _Reader:
                 self._find_column(name, name): self._kind(name, kind)
                 for name, kind in kinds.items()
             },
+            reading=self._reading(content.get("reading", {})),
         )
+
+    def _reading(self, told: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401
+        if not isinstance(told, Mapping):
+            raise self._error("reading", "'reading' is not a section", "Use [reading].")
+        for name, says in told.items():
+            if not isinstance(says, Mapping):
+                fix = 'Write it as { decimal = "," }.'
+                raise self._error(name, f"reading of {name!r} is {says!r}", fix)
+            for key, value in says.items():
+                if key not in _READING:
+                    problem = f"{key!r} is unknown in the reading of {name!r}"
+                    raise self._error(name, problem, _near(key, tuple(_READING)))
+                if not isinstance(value, _READING[key]):
+                    problem = f"{key!r} of {name!r} is {value!r}, which is no text"
+                    raise self._error(name, problem, "Put it in quotes.")
+        return {name: dict(says) for name, says in told.items()}
 
     def _column(self, content: Mapping[str, Any], key: str) -> Hashable | None:
         return self._find_column(str(content[key]), key) if key in content else None
 
     def _find_column(self, name: str, key: str) -> Hashable:
+        if self.columns is None:
+            return name
         if name not in self.columns:
             problem = f"there is no column {name!r} in the table"
             raise self._error(key, problem, _near(name, tuple(self.columns)))
@@ -181,6 +230,12 @@ def _text(value: object) -> str:
     # can neither steer a terminal nor look like another.
     written = json.dumps(str(value), ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in written)
+
+
+def _value(value: str | Sequence[str]) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    return f"[{', '.join(map(_text, value))}]"
 
 
 def _comment(text: str) -> str:

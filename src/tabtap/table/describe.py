@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Container, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,13 +30,15 @@ class ColumnLine(NamedTuple):
     """What new rows get."""
 
 
-def describe(thing: Table | Schema) -> str:
+def describe(thing: Table | Schema, unclear: Container[str] = ()) -> str:
     """Return what each column was taken for and what will be done with it.
 
     Parameters
     ----------
     thing : Table or Schema
         A table also shows ranges and the share of missing cells.
+    unclear : container of str
+        Names of columns to be marked, for they cannot be used as they are.
 
     Returns
     -------
@@ -57,12 +59,14 @@ def describe(thing: Table | Schema) -> str:
     """
     schema = thing.schema if isinstance(thing, Table) else thing
     table = thing if isinstance(thing, Table) else None
-    rows = [(str(line[0]), *line[1:]) for line in column_lines(thing)]
+    rows = [(str(line[0]), *line[1:]) for line in column_lines(thing, unclear)]
     lines = [_summary(schema, table), "", _line(_TITLES), *map(_line, rows)]
     return "\n".join(lines)
 
 
-def column_lines(thing: Table | Schema) -> list[ColumnLine]:
+def column_lines(
+    thing: Table | Schema, unclear: Container[str] = ()
+) -> list[ColumnLine]:
     """Return what is said of each column, the target in its place among them."""
     schema = thing.schema if isinstance(thing, Table) else thing
     table = thing if isinstance(thing, Table) else None
@@ -78,7 +82,11 @@ def column_lines(thing: Table | Schema) -> list[ColumnLine]:
     ]
     if schema.target is not None:
         rows.insert(schema.target.position, _target_row(schema.target, table))
-    return rows
+    return [
+        row._replace(kind="UNCLEAR", plan="see below")
+        if str(row.name) in unclear else row
+        for row in rows
+    ]  # fmt: skip
 
 
 def _summary(schema: Schema, table: Table | None) -> str:

@@ -7,6 +7,7 @@ Each rule has its reason beside it.  The first that applies wins; ``kinds=`` in
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,15 @@ import numpy as np
 
 from tabtap.errors import Problem, bad_setting
 from tabtap.table.cells import RawColumn
-from tabtap.table.problems import MIN_ROWS, all_missing, call, infinite, quote, refuse
+from tabtap.table.problems import (
+    MIN_ROWS,
+    all_missing,
+    call,
+    infinite,
+    quote,
+    refuse,
+    told,
+)
 from tabtap.table.schema import Kind
 
 MAX_FEW_VALUES = 10
@@ -146,6 +155,8 @@ def _free_text(raw: RawColumn) -> Exception:
         f"(row {row})",
         "It cannot be generated. Drop it, or keep it for real rows only: "
         f"kinds={{{raw.name!r}: 'identifier'}}",
+        "It cannot be generated. Keep it for real rows only: "
+        f"{told('--ignore', raw.name)}",
     )
 
 
@@ -156,6 +167,8 @@ def _written_out(raw: RawColumn, what: str, fix: str) -> Exception:
         f"holds {what} written as text, such as "
         f"{quote(raw.levels[raw.values[row]])} (row {row})",
         f"Convert it: {fix}, or name it: kinds={{{raw.name!r}: 'category'}}",
+        f"Write all of its cells in one way, or take them for words: "
+        f"{told('--kind', raw.name, 'category')}",
     )
 
 
@@ -192,6 +205,14 @@ _CLAIMS: dict[Kind, tuple[Callable[[RawColumn], bool], str, str]] = {
         "Drop it, or leave its kind to be inferred",
     ),
 }
+_OPTIONS = {
+    Kind.CONTINUOUS: "Try --kind {name}=integer, or leave out its kind",
+    Kind.INTEGER: "Try --kind {name}=continuous, or leave out its kind",
+    Kind.DATETIME: "Say how its dates are written: --date-format {name}=%d.%m.%Y",
+    Kind.BOOLEAN: "Try --kind {name}=category",
+    Kind.CONSTANT: "Leave out its kind",
+}
+"""The same fixes on the command line."""
 
 
 def check_names(
@@ -235,6 +256,7 @@ def choose_kind(raw: RawColumn, wanted: Kind | str | None) -> tuple[Kind, bool]:
                 raw.name,
                 f"cannot be {kind.value}: {reason}",
                 _from_text(raw) or fix.format(call=call(raw.name)),
+                _OPTIONS[kind].format(name=shlex.quote(str(raw.name))),
             )
     return kind, wanted == _ORDERED or raw.ordered or _is_scale(raw, kind)
 

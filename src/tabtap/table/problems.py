@@ -6,6 +6,7 @@ on, and reports everything at once.  Row numbers count from 0 whatever the index
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
@@ -46,9 +47,17 @@ class Findings:
             return None
 
 
-def refuse(name: Hashable, found: str, fix: str) -> RefusedColumn:
-    """Return the refusal of one column, to be raised."""
-    return RefusedColumn(Problem(str(name), found, fix))
+def refuse(name: Hashable, found: str, fix: str, option: str = "") -> RefusedColumn:
+    """Return the refusal of one column, to be raised.
+
+    ``option`` is the fix on the command line, where that is another one.
+    """
+    return RefusedColumn(Problem(str(name), found, fix, option))
+
+
+def told(option: str, name: Hashable, value: str = "") -> str:
+    """Return an option of the command line that says something of a column."""
+    return f"{option} {shlex.quote(f'{name}={value}' if value else str(name))}"
 
 
 def quote(value: Any) -> str:  # noqa: ANN401 - any cell of a user's frame
@@ -107,4 +116,5 @@ def infinite(name: Hashable, value: float, row: int) -> RefusedColumn:
         f"holds {value} (row {row})",
         "Make infinities missing, in pandas: "
         f"{call(name)}.replace([np.inf, -np.inf], np.nan)",
+        f"Read it as missing: {told('--missing', name, str(value))}",
     )

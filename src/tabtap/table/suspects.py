@@ -19,7 +19,7 @@ from tabtap.table.kinds import (
     names_an_identifier,
     read_writing,
 )
-from tabtap.table.problems import call, quote
+from tabtap.table.problems import call, quote, told
 from tabtap.table.schema import Column, IntArray, Kind, family
 from tabtap.table.table import Table
 
@@ -172,6 +172,14 @@ class LostColumn:
 
     kind: Kind
     """What it was taken for."""
+
+    @property
+    def option(self) -> str:
+        """What to pass on the command line."""
+        return (
+            "name what stands for a missing value there "
+            f"({told('--missing', self.name, 'TEXT')}), or write all cells in one way"
+        )
 
     def __str__(self) -> str:
         """Return all of it in two sentences."""

@@ -138,6 +138,8 @@ def _check_texts(raw: RawColumn) -> None:
         f"is the target and holds {n_texts} different texts in {n_rows} rows, "
         f"{example}: neither classes nor numbers",
         f"{fix}, or pass task='classification' if each of them is a class",
+        "Name another --target, write all of its cells in one way, or pass --task "
+        "classification if each of them is a class",
     )
 
 
@@ -156,6 +158,7 @@ def _read_classes(raw: RawColumn, position: int) -> tuple[Target, NDArray[Any]]:
             f"is the target and each of its {n_rows} labels occurs once, such as "
             f"{quote(column.levels[codes[0]])} (row 0)",
             "Pass task='regression' if it is a number, or another column as target",
+            "Pass --task regression if it is a number, or name another --target",
         )
     target = Target(column=column, task="classification", position=position)
     return target, codes.astype(np.int64)
@@ -169,6 +172,7 @@ def _read_number(
             raw.name,
             f"is a regression target but has dtype {raw.dtype}",
             "Pass task='classification', or convert it with pd.to_numeric",
+            "Pass --task classification, or write all of its cells as numbers",
         )
     kind = Kind.INTEGER if raw.is_whole else Kind.CONTINUOUS
     column, cells = encode(raw, kind, ordered=False)
