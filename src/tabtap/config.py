@@ -18,6 +18,7 @@ __all__ = [
     "GateConfig",
     "PolicyConfig",
     "ProposalConfig",
+    "SizeConfig",
     "TeachingConfig",
     "UtilityConfig",
 ]
@@ -509,6 +510,26 @@ class DiffusionConfig:
                 raise bad_setting(name, getattr(self, name), must, fix)
 
 
+# ---- What a run may cost on a table of many rows.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeConfig:
+    """How large a table may be (docs/results/scale.md)."""
+
+    max_learned_rows: int = 3000
+    """Most rows that are learned: of more, an even sample that keeps rare classes
+    whole.  Pools are judged on all rows, except under the paper's protocol."""
+
+    max_judged_cells: int = 8_000_000
+    """Most rows times columns of a table whose pools are judged; one with more gets no
+    rows.  200,000 rows of 40 columns."""
+
+    def __post_init__(self) -> None:
+        check_whole("max_learned_rows", self.max_learned_rows, least=20, hint=3000)
+        check_whole("max_judged_cells", self.max_judged_cells, least=1, hint=8_000_000)
+
+
 # ---- Settings that go together, by name.
 
 
@@ -534,6 +555,9 @@ class Preset:
 
     teaching: TeachingConfig = field(default_factory=TeachingConfig)
     """Where somebody teaches."""
+
+    sizes: SizeConfig = field(default_factory=SizeConfig)
+    """For tables of many rows."""
 
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(

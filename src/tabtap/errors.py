@@ -64,6 +64,10 @@ class TeacherConditionWarning(TapWarning):
     """What a teacher's licence asks of a model that learns from its answers."""
 
 
+class LargeTableWarning(TapWarning):
+    """A table has so many rows that some are learned only, or that no run is made."""
+
+
 class RuleBrokenWarning(TapWarning):
     """Real rows break a rule that synthetic rows must keep."""
 

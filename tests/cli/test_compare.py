@@ -50,6 +50,21 @@ def test_the_matrix_is_shown_only_if_asked_for(birds, capsys):
     assert "every learner" not in written
 
 
+def test_of_many_rows_some_compete_and_the_others_are_not_spoken_for(
+    birds, capsys, monkeypatch
+):
+    monkeypatch.setattr("tabtap.compare.contest.MOST_ROWS", 40)
+    told = ["--methods", "Copies", "--budget", "30", "--repeats", "2"]
+
+    main(["compare", str(birds / "birds.csv"), "-t", "sex", *told])
+
+    written = capsys.readouterr()
+    assert written.out.startswith("Methods by score; 40 real rows were asked")
+    said = " ".join(written.err.split())
+    assert "Of 60 rows 40 compete" in said
+    assert "of all 60 rows nothing is said" in said
+
+
 def test_the_ranking_can_be_read_by_programs(birds, capsys):
     told = ["--methods", "Copies", "--budget", "30", "--repeats", "2", "--json"]
 

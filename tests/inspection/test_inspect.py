@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tabtap.datasets import load_penguins
-from tabtap.inspection import inspect_table
+from tabtap.inspection import inspect, inspect_table
 from tabtap.table import read_frame
 
 N = 80
@@ -192,3 +192,17 @@ def test_the_largest_numbers_are_looked_at_like_others(frame, target):
     topics = found(frame, target)
 
     assert (("leak", "copy") in topics) == (target == "dose")
+
+
+def test_a_column_that_gives_a_rare_class_away_is_a_leak_among_many_rows(monkeypatch):
+    # Of 50 rows drawn blindly from 2,000 none or one would be rare, and tell nothing.
+    monkeypatch.setattr(inspect, "MAX_ROWS", 50)
+    rng = np.random.default_rng(0)
+    sick = np.zeros(2000, dtype=int)
+    sick[:20] = 1
+    frame = pd.DataFrame({"age": rng.normal(size=2000), "sick": sick})
+    frame["refund"] = np.where(sick == 1, rng.normal(9, 1, 2000), rng.normal(size=2000))
+
+    remarks = inspect.leak_remarks(read_frame(frame, "sick", task="classification"))
+
+    assert [remark.column for remark in remarks] == ["refund"]

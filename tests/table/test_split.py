@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabtap.errors import UserInputError
-from tabtap.table.split import allot, folds, paper_split
+from tabtap.table.split import RARE, allot, even_sample, folds, paper_split
 
 
 def rng(seed=0):
@@ -223,3 +223,32 @@ def test_more_folds_than_groups_are_refused():
 def test_a_single_fold_is_refused():
     with pytest.raises(UserInputError, match="n_folds=1 is not usable"):
         folds(np.zeros(6, dtype=int), 1, rng())
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 300), min_size=1, max_size=6),
+    n_rows=st.integers(20, 200),
+    seed=st.integers(0, 5),
+)
+def test_a_sample_is_of_distinct_rows_and_keeps_rare_classes_whole(
+    counts, n_rows, seed
+):
+    condition = np.repeat(np.arange(len(counts)), counts)
+
+    rows = even_sample(condition, n_rows, rng(seed))
+
+    assert np.array_equal(rows, np.unique(rows))
+    assert len(rows) <= n_rows
+    kept = np.bincount(condition[rows], minlength=len(counts))
+    for count, n_kept in zip(counts, kept, strict=True):
+        if count < RARE * max(counts):
+            assert n_kept == min(count, n_rows // len(counts))
+
+
+def test_a_sample_has_frequent_classes_in_their_own_shares():
+    condition = np.repeat([0, 1, 2], [6000, 4000, 50])
+
+    kept = np.bincount(condition[even_sample(condition, 250, rng())])
+
+    assert kept.tolist() == [120, 80, 50]

@@ -36,10 +36,12 @@ from tabtap.api.choices import (
     task_of,
     with_notes,
 )
+from tabtap.api.large import LARGE_PANEL, Whole
 from tabtap.api.own_parts import own_parts
 from tabtap.api.run import Narrator, Request, RunOptions, run
 from tabtap.config import Preset, preset_named
 from tabtap.errors import RunInterrupted, UserInputError, bad_setting
+from tabtap.evaluate.evaluators import PANEL
 from tabtap.evaluate.teachers import choose_teacher
 from tabtap.result import AugmentResult
 from tabtap.result.frames import continued
@@ -264,7 +266,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             notes=(
                 *told,
                 *more,
-                *copies_note(request.groups if labels is None else None),
+                *copies_note(request.all_groups if labels is None else None),
             ),
             index=getattr(frame, "index", None),
             group_labels=labels,
@@ -312,16 +314,24 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         rules = choose_rules(self.rules)
         if rules is not None:
             rules.check_real(real)
+        carried = (self.groups,) if names_a_column(self.groups, len(real)) else ()
         if groups is None:
             groups = copies_of(real, config.utility.n_folds)
+        seed, panel = seed_of(self.random_state), PANEL
+        whole = Whole.of(real, groups, preset, seed)
+        if whole is not None:
+            is_panel = isinstance(learner, str) and learner in ("auto", "panel")
+            whole.tell(is_panel=is_panel)
+            real, groups, panel = whole.sample, whole.sample_groups, LARGE_PANEL
         return Request(
             own=own,
             real=real,
+            whole=whole,
             preset=preset,
-            seed=seed_of(self.random_state),
+            seed=seed,
             evaluator=choose_judge(evaluator, task, **judging),
             referee=choose_referee(
-                learner, task, n_folds=config.utility.n_folds, **judging
+                learner, task, n_folds=config.utility.n_folds, panel=panel, **judging
             ),
             metric=choose_metric(self.scoring),
             teacher=choose_teacher(
@@ -332,7 +342,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             rules=rules,
             groups=groups,
             mixture=choose_mixture(self.mixture, real),
-            carried=(self.groups,) if names_a_column(self.groups, len(real)) else (),
+            carried=carried,
         )
 
     def _says_auto(self, setting: str) -> bool:

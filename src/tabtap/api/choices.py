@@ -19,6 +19,7 @@ from tabtap.config import CommitConfig
 from tabtap.errors import (
     ColumnLostWarning,
     EvaluatorFallbackWarning,
+    LargeTableWarning,
     TargetCopyWarning,
     TeacherConditionWarning,
     UserInputError,
@@ -97,18 +98,19 @@ def choose_referee(
     license_policy: LicensePolicy,
     n_jobs: int,
     n_folds: int,
+    panel: tuple[str, ...] = PANEL,
 ) -> ChosenEvaluator:
     """Return the referee: the learner to be trained, or the best of the panel.
 
-    ``auto`` promises the best of the panel, ``panel`` its mean.
+    ``auto`` promises the best of the panel, ``panel`` its mean; ``panel`` names the
+    learners that it is made of.
     """
     share = 1.0 - 1.0 / n_folds
     if isinstance(choice, str) and choice in ("auto", "panel"):
         is_mean = choice == "panel"
         why = _PANEL_WHY[is_mean]
-        return ChosenEvaluator(
-            PanelEvaluator(n_jobs, share, is_mean=is_mean), f"{why} {', '.join(PANEL)}."
-        )
+        judge = PanelEvaluator(n_jobs, share, panel, is_mean=is_mean)
+        return ChosenEvaluator(judge, f"{why} {', '.join(panel)}.")
     if isinstance(choice, str) and choice in PANEL:
         judge = PanelEvaluator(n_jobs, share, (choice,), is_mean=False)
         return ChosenEvaluator(judge, f"{choice}: the learner that you will train.")
@@ -364,6 +366,7 @@ def with_notes(make: Callable[[], _Made]) -> tuple[_Made, tuple[str, ...]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EvaluatorFallbackWarning)
         warnings.simplefilter("always", TeacherConditionWarning)
+        warnings.simplefilter("always", LargeTableWarning)
         made = make()
     for warning in caught:
         warnings.warn_explicit(

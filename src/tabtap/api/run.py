@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tabtap.api.choices import task_of
+from tabtap.api.large import Whole
 from tabtap.api.own_parts import (
     OwnParts,
     check_gates,
@@ -92,6 +93,18 @@ class Request:
     """Identifiers that descendants keep, such as the column of groups."""
 
     own: OwnParts = field(default_factory=OwnParts)
+    whole: Whole | None = None
+    """All rows, where ``real``, which is learned, is a sample of them."""
+
+    @property
+    def all_rows(self) -> Table:
+        """The rows that the user gave, learned or not."""
+        return self.real if self.whole is None else self.whole.real
+
+    @property
+    def all_groups(self) -> IntArray | None:
+        """Their groups."""
+        return self.groups if self.whole is None else self.whole.groups
 
     @property
     def config(self) -> AugmentConfig:
@@ -170,7 +183,8 @@ def make_context(
         refereed = watch.timed("referee", referee)
         teacher = "" if request.teacher.teacher is None else request.teacher.name
         commitment = CrossfitCommitment(
-            real, refereed, config.commit, request.groups, teacher
+            *(referee.real, refereed, config.commit, referee.clusters, teacher),
+            lineages=referee.lineages,
         )
     else:
         name = request.evaluator.evaluator.name
@@ -183,18 +197,15 @@ def make_context(
         utility=counted,
         commitment=commitment,
     )
-    return RunContext(real, lineages, stages, config, request.seed)
+    return RunContext(real, lineages, stages, config, request.seed, len(referee.real))
 
 
 def referee_of(request: Request, lineages: Lineages) -> FoldReferee:
-    """Return who judges whole pools."""
-    return FoldReferee(
-        request.real,
-        lineages,
-        request.referee.evaluator,
-        request.metric,
-        request.groups,
-    )
+    """Return who judges whole pools, on all rows."""
+    if request.whole is not None:
+        lineages = request.whole.lineages(lineages, request.seed)
+    judge, metric = request.referee.evaluator, request.metric
+    return FoldReferee(request.all_rows, lineages, judge, metric, request.all_groups)
 
 
 def fresh_start(request: Request) -> Progress:
@@ -284,6 +295,8 @@ class Checkpoint:
             "mixture": repr(request.mixture),
             "rules": [_rule(rule) for rule in rules],
         }
+        if request.whole is not None:
+            decides["whole"] = table_sha256(request.whole.real)
         own = {part: text for part, text in request.own.described.items() if text}
         if own:
             decides["own parts"] = own
@@ -498,8 +511,10 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
     """Learn the table, run the loop, and say what came of it."""
     watch = Stopwatch()
     lineages = lineages_of(request)
-    if terms.budget == 0:
-        outcome = Outcome(fresh_start(request), Stop.BUDGET)
+    too_large = request.whole is not None and request.whole.is_too_large
+    if terms.budget == 0 or too_large:
+        stop = Stop.BUDGET if terms.budget == 0 else Stop.SIZE
+        outcome = Outcome(fresh_start(request), stop)
         return _result(request, terms, lineages, outcome, watch, AskedTargets())
     check_metric(request.metric, request.real)
     _check_judges(request, lineages, watch)
@@ -627,7 +642,8 @@ def _result(
         likely_groups=terms.likely_groups,
         notes=terms.notes,
     )
-    return AugmentResult.of(request.real, outcome, lineages, about, index=terms.index)
+    real, index = request.all_rows, terms.index
+    return AugmentResult.of(real, outcome, lineages, about, index=index)
 
 
 def _advice(
@@ -637,6 +653,8 @@ def _advice(
     standing = outcome.progress.standing
     real, incumbent = standing.real, standing.incumbent
     if real is None or incumbent is None or outcome.stop is Stop.INTERRUPT:
+        return ()
+    if request.whole is not None:  # most of them would take hours on so many rows
         return ()
     passed = [c for c in outcome.progress.certificates if c.committed]
     with_rows = None

@@ -121,6 +121,7 @@ def compare(given: CompareOptions) -> int:
     screen = Screen.standard(quiet=given.as_json)
     notes = (
         *reading.notes,
+        *_sampled(contest, reading),
         *look_at(reading, contest.table),
         *_together(contest, reading),
     )
@@ -129,6 +130,19 @@ def compare(given: CompareOptions) -> int:
     terms = Terms(budget=n_rows, seed=given.seed)
     comparison = _compete(contest, methods, terms, screen, given.jobs)
     return _tell(comparison, screen, given)
+
+
+def _sampled(contest: MethodComparison, reading: Reading) -> tuple[str, ...]:
+    """Say that not all rows compete, where they do not."""
+    n_rows, n_kept = len(reading.frame), len(contest.table)
+    if n_kept == n_rows:
+        return ()
+    return (
+        f"Of {n_rows} rows {n_kept} compete, those of rare classes first, because "
+        "every method learns them and every learner is trained on them time and "
+        "again. What is shown is shown of a table of that size and with its shares of "
+        f"the classes; of all {n_rows} rows nothing is said.",
+    )
 
 
 def _together(contest: MethodComparison, reading: Reading) -> tuple[str, ...]:
@@ -166,7 +180,7 @@ def _contest(given: CompareOptions) -> tuple[MethodComparison, Reading]:
     import numpy as np
 
     from tabtap.api.choices import group_codes, read_groups
-    from tabtap.compare.contest import MethodComparison
+    from tabtap.compare.contest import MethodComparison, competing_rows
 
     reading = read(given)
     need_target(reading)
@@ -176,8 +190,12 @@ def _contest(given: CompareOptions) -> tuple[MethodComparison, Reading]:
     groups = None if labels is None else group_codes(labels)
     whole = both.table()
     rows = np.arange(len(whole))
+    train = competing_rows(whole.take(rows[:n_train]), given.seed)
+    if groups is not None:
+        kept = groups[np.concatenate([train, rows[n_train:]])]
+        groups = np.unique(kept, return_inverse=True)[1]
     made = MethodComparison.of(
-        whole.take(rows[:n_train]),
+        whole.take(train),
         given.repeats,
         test=None if given.test is None else whole.take(rows[n_train:]),
         groups=groups,

@@ -27,7 +27,7 @@ from tabtap.rng import stream
 from tabtap.stages import Evaluator
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import FloatArray, IntArray, Task
-from tabtap.table.split import folds
+from tabtap.table.split import even_sample, folds
 from tabtap.table.table import Table, concat
 
 # ---- Who is trained.
@@ -88,6 +88,17 @@ class Judges:
 
 
 # ---- What is trained on and what is asked, time after time.
+
+
+MOST_ROWS = 3000
+"""Rows that compete; as many as ``tabtap augment`` learns."""
+
+
+def competing_rows(table: Table, seed: int) -> IntArray:
+    """Return the numbers of the rows that compete: all, or an even sample of many."""
+    if len(table) <= MOST_ROWS:
+        return np.arange(len(table))
+    return even_sample(table.condition, MOST_ROWS, stream(seed, "competing rows"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -90,6 +90,10 @@ class Metric:
 MOST_BLOCKS = 200
 """Times that a metric of many rows is computed without some of them."""
 
+_MANY_ROWS, _FEWER_BLOCKS = 20_000, 50
+"""From so many rows on fewer times, each of which is dear; what an error bar is
+computed from is then 50 numbers."""
+
 
 def shares(
     whole: float, without: Callable[[IntArray], float], n_rows: int
@@ -106,7 +110,7 @@ def shares(
     >>> shares(x.mean(), lambda left: x[left].mean(), 3)
     array([1., 2., 6.])
     """
-    n_blocks = min(n_rows, MOST_BLOCKS)
+    n_blocks = min(n_rows, _FEWER_BLOCKS if n_rows > _MANY_ROWS else MOST_BLOCKS)
     block = np.arange(n_rows) % n_blocks
     rest = np.array([without(np.flatnonzero(block != b)) for b in range(n_blocks)])
     rest = np.where(np.isfinite(rest), rest, whole)

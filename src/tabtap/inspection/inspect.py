@@ -14,7 +14,7 @@ from tabtap.rng import stream
 from tabtap.table.kinds import names_an_identifier
 from tabtap.table.problems import quote, told
 from tabtap.table.schema import BoolArray, Column, FloatArray, IntArray, Kind
-from tabtap.table.split import folds
+from tabtap.table.split import RARE, even_sample, folds
 from tabtap.table.suspects import LostColumn, lost_columns
 from tabtap.table.table import Table
 from tabtap.wording import counted
@@ -205,7 +205,8 @@ def _shares_target(table: Table, index: int) -> bool:
 
 
 MAX_ROWS = 2_000
-"""Rows that are looked at; more would not change the answer."""
+"""Rows that are looked at, those of rare classes first; more would not change the
+answer."""
 
 ALONE = 0.98
 """Share of the classes told, or of the variance explained, by one column alone."""
@@ -224,7 +225,7 @@ def leak_remarks(table: Table) -> list[Remark]:
         return []
     rng = stream(0, "leaks")
     if len(table) > MAX_ROWS:
-        table = table.take(np.sort(rng.choice(len(table), MAX_ROWS, replace=False)))
+        table = table.take(even_sample(table.condition, MAX_ROWS, rng))
     n_folds = min(_N_FOLDS, len(table))
     fold = folds(table.condition, n_folds, rng)
     remarks = []
@@ -332,9 +333,6 @@ FEW_ROWS = 40
 
 TINY = 5
 """A class with fewer rows is missing from some of the folds."""
-
-RARE = 0.25
-"""A class with less than this share of the most frequent one's rows is rare."""
 
 _SHOWN = 5
 

@@ -49,6 +49,7 @@ class Stop(str, Enum):
     STEPS = "every step was taken"
     LEVEL = "the gain has levelled off"
     INTERRUPT = "it was interrupted"
+    SIZE = "the table has more rows than can be judged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +250,8 @@ class RunContext:
     stages: Stages
     config: AugmentConfig
     seed: int
+    n_judged: int | None = None
+    """Rows that a referee scores, where ``real`` is a sample of them."""
 
     seen: Mapping[int, Table] = field(init=False)
     """The real rows that each lineage has seen: one table for the whole run, so that

@@ -68,8 +68,13 @@ class CrossfitCommitment:
     teacher: str = ""
     """Who gives rows their targets, for the record."""
 
+    lineages: Lineages | None = None
+    """Of ``real``, where the rows that are learned are a sample of it."""
+
     def check(self, request: CommitRequest) -> Decision:
         """Score the pool beside real rows only and beside the incumbent."""
+        if self.lineages is not None:
+            request = replace(request, lineages=self.lineages)
         standing = self._standing(request)
         real, incumbent, before = standing.real, standing.incumbent, standing.promised
         if real is None or incumbent is None or before is None:  # see _standing

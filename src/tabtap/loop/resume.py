@@ -145,7 +145,9 @@ def _progress(archive: Archive, context: RunContext, start: Steering) -> Progres
         ),
         steering=start.restore(learned),
         standing=_standing(
-            about["standing"], strip_prefix("standing", arrays), len(context.real)
+            about["standing"],
+            strip_prefix("standing", arrays),
+            context.n_judged or len(context.real),
         ),
         steps=steps_from_saved(about["steps"], strip_prefix("steps", arrays)),
         certificates=tuple(

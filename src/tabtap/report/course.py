@@ -46,6 +46,7 @@ _STOPS = {
     Stop.STEPS: "the run stopped because it had used all of its steps",
     Stop.LEVEL: "the run stopped because more rows no longer added to the gain",
     Stop.INTERRUPT: "the run was interrupted",
+    Stop.SIZE: "no run was made because the table has more rows than can be judged",
 }
 
 

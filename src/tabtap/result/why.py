@@ -173,6 +173,8 @@ def _sentence(result: AugmentResult) -> str:
         return "No rows were added: the budget is 0"
     if not checks:
         stop = result.stop.value
+        if result.stop is Stop.SIZE:
+            return f"No rows were added: {stop}, so nothing could be promised"
         return f"No rows were added: {stop}, before any pool could be checked"
     said = f"No rows were added: {_reason_for_none(result, check)}"
     best = best_alone_sentence(result)

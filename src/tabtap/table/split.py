@@ -105,6 +105,32 @@ def allot(
     return share
 
 
+RARE = 0.25
+"""A class with less than this share of the most frequent one's rows is rare."""
+
+
+def even_sample(condition: IntArray, n_rows: int, rng: np.random.Generator) -> IntArray:
+    """Return the numbers of some rows of a larger table, ascending.
+
+    ``condition`` is the class code or target bin of every row.  A rare class is kept
+    whole, as far as an equal share of ``n_rows`` goes; the others keep their shares of
+    the rest.
+
+    Examples
+    --------
+    >>> condition = np.repeat([0, 1, 2], [10, 900, 90])
+    >>> np.bincount(condition[even_sample(condition, 60, np.random.default_rng(0))])
+    array([10, 30, 20])
+    """
+    _, code, counts = np.unique(condition, return_inverse=True, return_counts=True)
+    is_rare = counts < RARE * counts.max()
+    quota = np.where(is_rare, np.minimum(counts, n_rows // len(counts)), 0)
+    others = np.where(is_rare, 0, counts)
+    left = min(n_rows - int(quota.sum()), int(others.sum()))
+    quota = quota + allot(others, left, rng.random(len(counts)), others)
+    return np.sort(_deal(code, quota[None], rng)[0])
+
+
 def folds(
     condition: IntArray,
     n_folds: int,
