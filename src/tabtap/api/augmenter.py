@@ -317,7 +317,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         carried = (self.groups,) if names_a_column(self.groups, len(real)) else ()
         if groups is None:
             groups = copies_of(real, config.utility.n_folds)
-        seed, panel = seed_of(self.random_state), PANEL
+        seed = seed_of(self.random_state)
+        panel: tuple[str, ...] = PANEL
         whole = Whole.of(real, groups, preset, seed)
         if whole is not None:
             is_panel = isinstance(learner, str) and learner in ("auto", "panel")

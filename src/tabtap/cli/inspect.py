@@ -85,8 +85,8 @@ def _look_over(reading: Reading) -> tuple[Table, list[Remark]]:
         )
         for asked in reading.questions
     ]
-    unclear = {asked.column: "identifier" for asked in reading.questions}
-    reading = replace(reading, kinds={**reading.kinds, **unclear})
+    unclear = dict.fromkeys((a.column for a in reading.questions), "identifier")
+    reading = replace(reading, kinds=dict(reading.kinds) | unclear)
     try:
         return reading.table(), remarks
     except BadTableError as error:

@@ -191,7 +191,8 @@ def _clusters(result: AugmentResult, asked: Any) -> IntArray | None:  # noqa: AN
     if result.about.groups is None:
         return None
     labels = result.groups[: len(result.real)].astype(str)
-    return np.unique(labels, return_inverse=True)[1][asked]
+    codes: IntArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return np.asarray(codes[asked])
 
 
 def _some(real: Table) -> Table:
