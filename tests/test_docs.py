@@ -127,7 +127,7 @@ def test_the_code_of_the_page_runs_after_the_tutorial(page, run_in, tutorial, tm
 def test_the_tutorial_runs_and_keeps_its_result(tutorial):
     kept = tabtap.load(tutorial / "birds.tap")
 
-    assert len(kept.real) == 60
+    assert len(kept.real) == 40
     assert (tutorial / "birds.augmented.csv").is_file()
     assert (tutorial / "birds.html").is_file()
 
