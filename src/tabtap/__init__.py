@@ -81,4 +81,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever is asked for
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    # Not what this module imports: people read the list, and editors offer it.
+    return sorted([*__all__, "__version__", "__doc__", "__all__"])

@@ -83,7 +83,7 @@ def test_windows_are_counted_and_told_in_a_line_each(progress):
     assert progress.share == 0.3
     lines = spoken(progress).splitlines()
     assert lines[0].startswith("Window 1: 30 rows let in, gain +0.050, at least +0.030")
-    assert lines[1].startswith("Window 2: 28 rows refused, gain -0.010, at least -0.03")
+    assert lines[1].startswith("Window 2: 28 rows refused, gain -0.010, not shown; ")
 
 
 def test_a_run_that_is_taken_up_says_so(progress):

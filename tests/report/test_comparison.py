@@ -88,4 +88,12 @@ def test_an_older_result_with_a_score_per_fold_has_no_classes(every_case):
 def test_titles_count_who_gained(good):
     found = [b.title for b in class_blocks(good) if isinstance(b, Figure)]
 
-    assert found == ["All 2 classes score higher with the new rows"]
+    assert found == ["Both classes score higher with the new rows"]
+
+
+def test_titles_of_a_refusal_say_that_the_rows_were_not_added(refused):
+    found = [b.title for b in class_blocks(refused) if isinstance(b, Figure)]
+
+    assert found == [
+        "Both classes score higher with the new rows, which were not added"
+    ]

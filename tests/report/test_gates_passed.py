@@ -1,7 +1,7 @@
-"""Rows left after each hurdle."""
+"""Rows left after each stage."""
 
 from tabtap.report.blocks import Figure
-from tabtap.report.course import gates_section, hurdles_of
+from tabtap.report.course import gates_section, stages_of
 
 THIN = "\u202f"
 
@@ -11,9 +11,9 @@ def titles(section):
 
 
 def test_rows_left_fall_from_proposed_to_delivered(good):
-    hurdles = [(hurdle.name, hurdle.n_left) for hurdle in hurdles_of(good)]
+    stages = [(stage.name, stage.n_left) for stage in stages_of(good)]
 
-    assert hurdles == [
+    assert stages == [
         ("Proposed", 80),
         ("Passed the gate \u201cdiversity\u201d", 64),
         ("Put to the test", 60),

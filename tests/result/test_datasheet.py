@@ -76,6 +76,7 @@ def test_the_extension_says_whom_the_file_is_for(result, tmp_path):
     assert text.startswith("# Augmentation data sheet\n\n## Purpose\n\nSynthetic rows")
     assert text.count("\n## ") == len(SECTIONS)
     assert "- **Cells most**: 4" in text
+    assert "  - **maybe**:" in text
     assert "- Nothing was asked of anyone." in text
 
 

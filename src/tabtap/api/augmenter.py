@@ -308,9 +308,14 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         judges = {"evaluator": self.evaluator, "referee": learner}
         is_kept = self.checkpoint is not None
         own = own_parts(self.gates, self.inpainter, judges, is_kept=is_kept)
-        evaluator = self.evaluator
+        evaluator = choose_judge(
+            preset.evaluators[task] if self._says_auto("evaluator") else self.evaluator,
+            task,
+            **judging,
+        )
         if self._says_auto("evaluator"):
-            evaluator = preset.evaluators[task]
+            name = evaluator.evaluator.name
+            evaluator = replace(evaluator, why=f"{name}: chosen by the preset.")
         rules = choose_rules(self.rules)
         if rules is not None:
             rules.check_real(real)
@@ -330,7 +335,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             whole=whole,
             preset=preset,
             seed=seed,
-            evaluator=choose_judge(evaluator, task, **judging),
+            evaluator=evaluator,
             referee=choose_referee(
                 learner, task, n_folds=config.utility.n_folds, panel=panel, **judging
             ),

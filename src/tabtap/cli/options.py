@@ -115,7 +115,9 @@ Debug = Annotated[
 ]
 ReportFile = Annotated[
     Path | None,
-    written_option("--report -r FILE", "A page of HTML to look at and to send."),
+    written_option(
+        "--report -r FILE", "A page of HTML to look at. It shows real values."
+    ),
 ]
 Overwrite = Annotated[bool, option("--force", "Overwrite that file if it exists.")]
 

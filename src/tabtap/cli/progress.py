@@ -239,13 +239,15 @@ class Progress:
 
 
 def gain_words(bound: Bound | None) -> str:
-    """Return a gain and what it is at least, in words."""
+    """Return a gain and what it is at least, where that is one."""
     if bound is None:
         return "no gain shown yet"
     if not math.isfinite(bound.gain):
         return "gain not measurable"
     if not math.isfinite(bound.margin):
         return f"gain {bound.gain:+.3f}, how sure cannot be told"
+    if bound.lower <= 0:
+        return f"gain {bound.gain:+.3f}, not shown"
     return f"gain {bound.gain:+.3f}, at least {bound.lower:+.3f}"
 
 

@@ -44,7 +44,7 @@ def report(
         bool, option("--force", "Overwrite the page if it exists.")
     ] = False,
 ) -> int:
-    """Write RESULT as a page of HTML to look at and to send.
+    """Write RESULT as a page of HTML to look at. It shows real values.
 
     It has the verdict, the evidence, the rows that were added and the limits of it
     all. The page holds everything it shows and needs no network.

@@ -131,10 +131,12 @@ _SCORE = {
 def _reading(comparison: Comparison) -> tuple[str, ...]:
     """Say what the figures are."""
     sure = plain_percent(CONFIDENCE)
+    ours = any(s.method.startswith("TAP") for s in comparison.others)
     return (
         f"Gains are over your rows alone, with {sure} intervals that hold all at once. "
         f"The score decides: {_SCORE[comparison.task]}.",
         _whom(comparison),
+        *(["TAP is tabtap's own method: what tabtap augment does."] if ours else []),
     )
 
 

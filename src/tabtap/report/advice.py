@@ -36,7 +36,8 @@ def advice_section(result: AugmentResult) -> Section:
         header,
         rows,
         "All were scored on the same real rows, each by learners that had not seen it. "
-        "Enough: nothing in this table is shown to do better, with 90 % confidence. "
+        "Enough: nothing in this table is shown to do better, each comparison by "
+        "itself with 90 % confidence, whatever that of the run is. "
         f"\u00b1 is a {say.percent(INTERVAL)} interval.".replace(" %", f"{say.THIN}%"),
         align_right=frozenset({1, 2}),
     )

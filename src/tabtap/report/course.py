@@ -181,8 +181,8 @@ _GATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Hurdle:
-    """How many rows were left after a hurdle, and why the others were not."""
+class Stage:
+    """How many rows were left after a stage, and why the others were not."""
 
     name: str
     n_left: int
@@ -190,24 +190,22 @@ class Hurdle:
 
 
 def gates_section(result: AugmentResult) -> Section:
-    """Return how many rows were left after each hurdle."""
-    hurdles = hurdles_of(result)
-    if not hurdles[0].n_left:
+    """Return how many rows were left after each stage."""
+    stages = stages_of(result)
+    if not stages[0].n_left:
         lead = "No rows were proposed, so there was nothing to refuse."
         return Section("gates", "What was refused on the way", lead)
     title = _refusals_title(result)
     bars = [
-        Bar(h.name, h.n_left, say.count(h.n_left), is_end=h is hurdles[-1])
-        for h in hurdles
+        Bar(h.name, h.n_left, say.count(h.n_left), is_end=h is stages[-1])
+        for h in stages
     ]
-    alt = "Bars that grow shorter: " + "; ".join(
-        f"{h.name} {h.n_left}" for h in hurdles
-    )
+    alt = "Bars that grow shorter: " + "; ".join(f"{h.name} {h.n_left}" for h in stages)
     chart = Figure(title, bar_chart(bars, name="gates", title=title), alt)
     table = TableBlock(
-        "Rows left after each hurdle",
-        ("Hurdle", "Rows left", "What it takes away"),
-        tuple((h.name, say.count(h.n_left), h.why) for h in hurdles),
+        "Rows left after each stage",
+        ("Stage", "Rows left", "What it takes away"),
+        tuple((h.name, say.count(h.n_left), h.why) for h in stages),
         align_right=frozenset({1}),
     )
     return Section(
@@ -215,26 +213,26 @@ def gates_section(result: AugmentResult) -> Section:
     )
 
 
-def hurdles_of(result: AugmentResult) -> list[Hurdle]:
-    """Return the hurdles in order, from all rows proposed to those delivered."""
+def stages_of(result: AugmentResult) -> list[Stage]:
+    """Return the stages in order, from all rows proposed to those delivered."""
     counts = result.waterfall
     left = counts.proposed
-    hurdles = [Hurdle("Proposed", left, "")]
+    stages = [Stage("Proposed", left, "")]
     for gate, refused in counts.refused.items():
         if not refused:  # the lead names it
             continue
         left -= refused
         why = _GATES.get(gate, "refused by a gate of your own")
-        hurdles.append(
-            Hurdle(f"Passed the gate \u201c{short_name(gate)}\u201d", left, why)
+        stages.append(
+            Stage(f"Passed the gate \u201c{short_name(gate)}\u201d", left, why)
         )
     n_judged = sum(c.n_judged for c in result.certificates)
     surplus = "more rows than the budget has room for, or a run that ended"
-    hurdles.append(Hurdle("Put to the test", n_judged, surplus))
+    stages.append(Stage("Put to the test", n_judged, surplus))
     refused_pools = "sets of rows that were not shown to help"
-    hurdles.append(Hurdle("In a set that passed", counts.committed, refused_pools))
-    hurdles.append(Hurdle("Delivered to you", counts.delivered, _why_fewer(result)))
-    return hurdles
+    stages.append(Stage("In a set that passed", counts.committed, refused_pools))
+    stages.append(Stage("Delivered to you", counts.delivered, _why_fewer(result)))
+    return stages
 
 
 def _why_fewer(result: AugmentResult) -> str:
@@ -284,7 +282,7 @@ MOST_TARGETS = 10
 
 _MARKS = (
     ("all columns free", {"marker": "o", "color": SYNTHETIC}),
-    ("telling columns kept", {"marker": "s", "color": REAL}),
+    ("important columns kept", {"marker": "s", "color": REAL}),
 )
 
 

@@ -155,8 +155,8 @@ def _title(result: AugmentResult) -> str:
     if not passed:
         return f"None of {len(checks)} sets of rows cleared the bar"
     if passed == len(checks):
-        only = "The only set" if passed == 1 else f"All {passed} sets"
-        return f"{only} of rows cleared the bar"
+        whole = {1: "The only set", 2: "Both sets"}.get(passed, f"All {passed} sets")
+        return f"{whole} of rows cleared the bar"
     clear = "1 cleared" if passed == 1 else f"{passed} cleared"
     return f"Of {len(checks)} sets of rows {clear} the bar and added to the gain"
 
@@ -486,6 +486,8 @@ def class_blocks(result: AugmentResult) -> list[Block]:
     better = [part for part in parts if part.after > part.before]
     noun = "class" if _is_classes(result) else "target range"
     title = _counted_title(len(better), len(parts), noun)
+    if not check.committed:  # or it would read as advice to add them
+        title = f"{title}, which were not added"
     shown = parts[:MOST_CLASSES]
     rows = [
         Interval(
@@ -557,9 +559,11 @@ def _margin(bound: Bound) -> str:
 def _counted_title(n_better: int, n_all: int, noun: str) -> str:
     nouns = noun if n_all == 1 else f"{noun}es" if noun.endswith("s") else f"{noun}s"
     if n_all == 1:
-        return f"The {noun} scores {'higher' if n_better else 'no higher'} than before"
+        how = "higher" if n_better else "no higher"
+        return f"The {noun} scores {how} with the new rows"
     if n_better == n_all:
-        return f"All {n_all} {nouns} score higher with the new rows"
+        every = "Both" if n_all == 2 else f"All {n_all}"
+        return f"{every} {nouns} score higher with the new rows"
     if not n_better:
         return f"None of {n_all} {nouns} scores higher with the new rows"
     verb = "scores" if n_better == 1 else "score"

@@ -441,7 +441,7 @@ def _marks(*, has_new: bool) -> list[tuple[str, dict[str, Any]]]:
         if has_new or colour == REAL:
             marks.append((text, {"bar": True, "color": colour, "linewidth": 0}))
     hollow = {"bar": True, "facecolor": "none", "edgecolor": INK, "linewidth": 1.4}
-    marks.append(("hollow: opposed", hollow))
+    marks.append(("hollow: one rises as the other falls", hollow))
     return marks
 
 

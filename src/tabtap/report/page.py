@@ -20,6 +20,7 @@ from tabtap.report.blocks import Block, Figure, Section, TableBlock, Text
 from tabtap.report.closing import limits_section, record_section
 from tabtap.report.course import added_section, gates_section, movement_section
 from tabtap.report.evidence import evidence_section
+from tabtap.report.front import examples_section
 from tabtap.report.likeness import closeness_section, fidelity_section
 from tabtap.report.maps import where_section
 from tabtap.report.verdict import Verdict, verdict_of
@@ -99,7 +100,8 @@ def report_html(result: AugmentResult, *, title: str | None = None) -> str:
         title=_title(result) if title is None else title,
         about=_about(result),
         verdict=verdict_of(result),
-        sections=[part(result) for part in _parts(result)],
+        sections=[examples_section(result)] if len(result.delivered) else [],
+        folded=[part(result) for part in _parts(result)],
         version=result.about.versions.get("tabtap", ""),
     )
 
@@ -110,15 +112,20 @@ def page_html(
     about: str,
     verdict: Verdict,
     sections: Sequence[Section],
+    folded: Sequence[Section] = (),
     version: str,
 ) -> str:
-    """Return a page of one verdict and any sections, which loads nothing."""
+    """Return a page of one verdict and any sections, which loads nothing.
+
+    Folded sections open with a click; on paper they are open.
+    """
     page = _template().render(
         title=title,
         about=about,
         css=_file("page.css"),
         verdict=verdict,
-        sections=sections,
+        sections=list(sections),
+        folded=list(folded),
         version=version,
     )
     return page + "\n"

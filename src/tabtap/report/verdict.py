@@ -25,6 +25,7 @@ from tabtap.report.facts import (
     with_rows_option,
     worth_words,
 )
+from tabtap.report.front import means_not, next_steps
 from tabtap.report.plain import (
     INTERVAL,
     advice_sentence,
@@ -64,6 +65,12 @@ class Verdict:
     meaning: tuple[Point, ...]
     tone: Tone
 
+    steps: tuple[str, ...] = ()
+    """What to do next, in order; with it, ``meaning`` is folded away."""
+
+    warnings: tuple[Point, ...] = ()
+    """What must not be read into it."""
+
 
 def verdict_of(result: AugmentResult) -> Verdict:
     """Return the verdict of a result, in words for someone who was not there."""
@@ -76,7 +83,15 @@ def verdict_of(result: AugmentResult) -> Verdict:
         sentences = (*sentences, _CUT_SHORT[result.stop])
     if result.forgotten and case is not Case.REMOVED:
         sentences = (*sentences, _forgotten(result))
-    return Verdict(headline, sentences, cards_of(result), meaning_of(result), tone)
+    return Verdict(
+        headline,
+        sentences,
+        cards_of(result),
+        meaning_of(result),
+        tone,
+        next_steps(result),
+        tuple(Point(*point) for point in means_not(result)),
+    )
 
 
 _CUT_SHORT = {
@@ -278,8 +293,8 @@ def _nearest(result: AugmentResult, check: Certificate) -> str:
     if bound.gain <= 0:
         return f"{change}: no better than your real rows alone."
     return (
-        f"{change}, which may be chance: with {sure} nothing better than {least} can "
-        "be promised."
+        f"{change}, which may be chance: with {sure} all that is known is that they do "
+        f"not lose more than {say.size(-bound.lower)}."
     )
 
 
@@ -468,10 +483,14 @@ def _plain_cards(result: AugmentResult, check: Certificate) -> list[Card]:
 
 def _least(result: AugmentResult, check: Certificate) -> Card:
     bound = bound_of(check)
-    named, value = "Gain", say.at_least(bound.lower)
-    if np.isfinite(bound.lower) and bound.lower > 0:
-        named = "Promised gain" if check.committed else "Shown gain"
-        value = f"+{value}" if bound.lower >= 1e-4 else "> 0"
+    if not bound.lower > 0:  # NaN too
+        return Card(
+            f"Gain of the {_score_name(result).lower()}",
+            "none shown",
+            f"at {_sure(result, bound)}; estimate {say.gain(bound.gain)}",
+        )
+    named = "Promised gain" if check.committed else "Shown gain"
+    value = f"+{say.at_least(bound.lower)}" if bound.lower >= 1e-4 else "> 0"
     return Card(
         f"{named} of the {_score_name(result).lower()}, at least",
         value,

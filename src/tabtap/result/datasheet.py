@@ -175,25 +175,30 @@ def _markdown(sheet: Mapping[str, Any]) -> Iterator[str]:
     yield "# Augmentation data sheet"
     for section, content in sheet.items():
         yield f"\n## {_words(section)}\n"
-        yield from _lines(content)
+        yield from _lines(content, section)
 
 
-def _lines(content: Any, depth: int = 0) -> Iterator[str]:  # noqa: ANN401 - JSON
+_NAMED = ("by_target", "learners", "licences", "made_of", "versions")
+"""Parts whose keys are names of others, to be kept as they are."""
+
+
+def _lines(content: Any, under: str, depth: int = 0) -> Iterator[str]:  # noqa: ANN401
     if not isinstance(content, (Mapping, list)) or not content:
         yield _cell(content)
         return
     for name, part in _parts(content):
-        start = "  " * depth + (f"- **{name}**:" if name else "-")
+        said = _escaped(name if under in _NAMED else _words(name))
+        start = "  " * depth + (f"- **{said}**:" if name else "-")
         if isinstance(part, (Mapping, list)) and part:
             yield start
-            yield from _lines(part, depth + 1)
+            yield from _lines(part, name, depth + 1)
         else:
             yield f"{start} {_cell(part)}"
 
 
 def _parts(content: Mapping[str, Any] | list[Any]) -> Sequence[tuple[str, Any]]:
     if isinstance(content, Mapping):
-        return [(_escaped(_words(str(name))), part) for name, part in content.items()]
+        return list(content.items())
     is_plain = not any(isinstance(part, (Mapping, list)) for part in content)
     return [
         ("" if is_plain else str(number), part)

@@ -28,7 +28,7 @@ NO_TARGET = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waterfall:
-    """How many rows were left after each hurdle; all lineages, delivered ones last."""
+    """How many rows were left after each stage; all lineages, delivered ones last."""
 
     proposed: int
 
@@ -50,7 +50,7 @@ def waterfall(
     certificates: Sequence[Certificate],
     n_delivered: int,
 ) -> Waterfall:
-    """Count the rows of a run, hurdle by hurdle."""
+    """Count the rows of a run, stage by stage."""
     refused: dict[str, int] = {}
     for record in steps:
         for gate, count in record.refused.items():

@@ -315,7 +315,7 @@ def _added(result: AugmentResult, last: Certificate) -> str:
     verb, them = ("was", "it") if n_added(result) == 1 else ("were", "them")
     evidence = _paper_evidence(last)
     if last.over_real is not None:
-        evidence = f"with {them} {_crossfit_evidence(last, last.over_real)}"
+        evidence = f"with {them} {_crossfit_evidence(result, last, last.over_real)}"
     taught = ""
     if is_taught(result):
         taught = f", their targets given by the teacher ({result.about.teacher}),"
@@ -325,12 +325,23 @@ def _added(result: AugmentResult, last: Certificate) -> str:
     )
 
 
-def _crossfit_evidence(certificate: Certificate, bound: Bound) -> str:
+def _sure(result: AugmentResult, bound: Bound) -> str:
+    """Return the confidence of a check and, where it differs, of the run."""
+    own = f"{plain_percent(bound.confidence)} confidence"
+    settings = result.about.settings.get("augment", {})
+    run = settings.get("commit", {}).get("confidence")
+    if run is None or np.isclose(run, bound.confidence):
+        return own
+    return f"{own} in this check ({plain_percent(run)} for the run as a whole)"
+
+
+def _crossfit_evidence(
+    result: AugmentResult, certificate: Certificate, bound: Bound
+) -> str:
     return (
         "the score on real rows that neither learner nor generator had seen goes from "
         f"{_figure(certificate.score_real)} to {_figure(certificate.score_after)}, a "
-        f"gain of at least {_figure(bound.lower)} with "
-        f"{plain_percent(bound.confidence)} confidence"
+        f"gain of at least {_figure(bound.lower)} with {_sure(result, bound)}"
     )
 
 

@@ -27,7 +27,7 @@ def line(result_of):
 
 
 def _cells(section):
-    (table,) = [b for b in section.blocks if isinstance(b, TableBlock)]
+    table = next(b for b in section.blocks if isinstance(b, TableBlock))
     plain = [[text.replace("\u202f", " ") for text in row] for row in table.rows]
     return {row[0]: row[1:] for row in plain}
 
@@ -97,3 +97,12 @@ def test_any_table_gives_a_figure_that_a_page_can_hold(any_result):
     (figure,) = [b for b in section.blocks if isinstance(b, Figure)]
     assert ElementTree.fromstring(figure.svg) is not None
     assert "nan" not in figure.svg.lower()
+
+
+def test_what_rows_give_away_stands_beside_what_real_rows_share(good):
+    table = [b for b in closeness_section(good).blocks if isinstance(b, TableBlock)][1]
+
+    cells = {row[0]: row[1:3] for row in table.rows}
+    # Six copies of rows with two features; two real rows share a place at most.
+    assert cells["Cells of one real row, at most"] == ("2 of 2", "1 of 2")
+    assert cells["Membership told"][0].startswith("not known")
