@@ -317,12 +317,13 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         carried = (self.groups,) if names_a_column(self.groups, len(real)) else ()
         if groups is None:
             groups = copies_of(real, config.utility.n_folds)
-        seed, panel = seed_of(self.random_state), PANEL
+        seed = seed_of(self.random_state)
         whole = Whole.of(real, groups, preset, seed)
+        panel = PANEL if whole is None else LARGE_PANEL
         if whole is not None:
             is_panel = isinstance(learner, str) and learner in ("auto", "panel")
             whole.tell(is_panel=is_panel)
-            real, groups, panel = whole.sample, whole.sample_groups, LARGE_PANEL
+            real, groups = whole.sample, whole.sample_groups
         return Request(
             own=own,
             real=real,
