@@ -102,6 +102,7 @@ results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	$(BIN)/python benchmarks/main_table.py --store $(RESULTS)/main
 	$(ONE_THREAD) $(BIN)/python benchmarks/unseen.py --jobs $(JOBS) \
 	  --store $(RESULTS)/unseen
+	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py --out $(RESULTS)/scale.jsonl
 
 format: $(VENV)/.installed-dev  ## rewrite the code in the house format
 	$(BIN)/ruff check --fix .

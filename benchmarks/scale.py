@@ -43,11 +43,12 @@ HEAD = f"""# Tables of many rows
 
 {N_COLUMNS} columns (34 numbers, five categories, the target), at most {N_POSITIVE}
 rows of the rare class, and never more than a tenth. CPU seconds of one core; peak
-memory of the whole process. Reading is told apart from what follows it.
+memory of the whole process. All but "read csv" begin with a Parquet file, whose reading
+counts.
 
 - read csv, read parquet: the file as `tabtap` reads it
-- inspect: all that `tabtap inspect` looks for, after reading
-- augment: `preset="fast"`, no learner named, {BUDGET} rows asked for, after reading
+- inspect: all that `tabtap inspect` looks for
+- augment: `preset="fast"`, no learner named, {BUDGET} rows asked for
 - augment, average precision: the same, with `learner="lightgbm"` and
   `scoring="average_precision"`
 - SMOTE: imbalanced-learn's SMOTENC, {BUDGET} rows of the rare class

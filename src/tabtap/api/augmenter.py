@@ -323,12 +323,12 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         if groups is None:
             groups = copies_of(real, config.utility.n_folds)
         seed = seed_of(self.random_state)
-        panel: tuple[str, ...] = PANEL
         whole = Whole.of(real, groups, preset, seed)
+        panel = PANEL if whole is None else LARGE_PANEL
         if whole is not None:
             is_panel = isinstance(learner, str) and learner in ("auto", "panel")
             whole.tell(is_panel=is_panel)
-            real, groups, panel = whole.sample, whole.sample_groups, LARGE_PANEL
+            real, groups = whole.sample, whole.sample_groups
         return Request(
             own=own,
             real=real,

@@ -25,7 +25,7 @@ from tabtap.wording import listed
 LARGE_PANEL = ("linear", "boosting")
 """Those of the panel whose time grows with the rows and no faster."""
 
-_SECONDS_PER_CELL = 9e-6
+_SECONDS_PER_CELL = 5e-6
 """CPU seconds of a check by them: three times five fits; docs/results/scale.md."""
 
 _SHOWN_CLASSES = 4
