@@ -89,7 +89,7 @@ def test_numbers_that_are_lost_as_text_are_remarked_on_unless_declared(frame):
 
     assert (remark.topic, remark.column, remark.setting) == ("lost", "rate", "ignore")
     assert "holds percentages as text, such as '0.5%'" in remark.text
-    assert "convert it: pd.to_numeric(frame['rate']" in remark.text
+    assert "(--missing rate=TEXT)" in remark.text
     assert known.topic == "identifier"
 
 

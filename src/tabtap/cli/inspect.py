@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -85,8 +85,10 @@ def _look_over(reading: Reading) -> tuple[Table, list[Remark]]:
         )
         for asked in reading.questions
     ]
-    unclear = dict.fromkeys((a.column for a in reading.questions), "identifier")
-    reading = replace(reading, kinds=dict(reading.kinds) | unclear)
+    unclear: dict[Hashable, str] = {
+        asked.column: "identifier" for asked in reading.questions
+    }
+    reading = replace(reading, kinds={**reading.kinds, **unclear})
     try:
         return reading.table(), remarks
     except BadTableError as error:

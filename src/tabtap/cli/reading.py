@@ -218,6 +218,8 @@ def read(options: TableOptions) -> Reading:
     UserInputError
         If the file cannot be read, or a name is not that of a column.
     """
+    import numpy as np
+
     from tabtap.files import read_table
 
     told = _told(options)
@@ -238,9 +240,9 @@ def read(options: TableOptions) -> Reading:
     groups = column_named("--groups", options.groups, named)
     kinds = {**said.kinds, **_kinds(options, file)}
     learned = frame.drop(columns=list(empty))
-    if target is not None and bool(frame[target].notna().any()):
-        labelled = frame[target].notna().to_numpy(dtype=bool)
-        learned = learned[labelled].reset_index(drop=True)
+    labelled = True if target is None else frame[target].notna().to_numpy(dtype=bool)
+    if np.any(labelled) and not np.all(labelled):
+        learned = learned[labelled]
     return Reading(
         file=file,
         frame=learned,
