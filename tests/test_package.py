@@ -95,3 +95,10 @@ def test_ci_is_executable_and_runs_what_a_developer_runs():
 
     assert script.stat().st_mode & 0o111
     assert "make test" in script.read_text(encoding="utf-8")
+
+
+def test_people_and_editors_are_shown_only_what_is_there_to_be_called():
+    public = {name for name in dir(tabtap) if not name.startswith("_")}
+
+    assert public == {"TabularAugmenter", "augment", "load", "show_versions"}
+    assert all(getattr(tabtap, name) is not None for name in dir(tabtap))

@@ -116,6 +116,9 @@ def learner_words(name: str, task: str = "") -> str:
 THIN = "\u202f"
 """Narrow space that no line is broken at: between thousands, and before a unit."""
 
+TIED = "\u00a0"
+"""Space that no line is broken at."""
+
 MINUS = "\u2212"
 _POWERS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 

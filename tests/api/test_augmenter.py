@@ -1,3 +1,5 @@
+import inspect
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from tabtap.api import PRESETS, TabularAugmenter
+from tabtap.api import PRESETS, TabularAugmenter, augment
 from tabtap.domain.judgement import confidence_at
 from tabtap.errors import UserInputError
 
@@ -224,3 +226,28 @@ def test_the_confidence_described_is_the_one_that_attempts_are_held_to():
         f"at {asked} the first to {first} %, and after each that fails to "
         f"{', '.join(later)}, ... %"
     ) in described
+
+
+def test_augment_offers_every_setting_with_the_defaults_of_the_augmenter():
+    inside = dict(inspect.signature(TabularAugmenter).parameters)
+    outside = dict(inspect.signature(augment).parameters)
+
+    del outside["frame"], outside["target"]
+    found = [(p.name, p.default, p.annotation) for p in outside.values()]
+    assert found == [(p.name, p.default, p.annotation) for p in inside.values()]
+
+
+BY_NAME = "linear: asked for by name."
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [({}, "linear: chosen by the preset."), ({"evaluator": "linear"}, BY_NAME)],
+    ids=["nobody asked", "asked"],
+)
+def test_a_judge_is_called_asked_for_only_if_somebody_asked(asked, why):
+    frame = pd.DataFrame({"x": np.arange(20.0), "y": ["a", "b"] * 10})
+
+    result = augment(frame, "y", budget=0, random_state=0, **asked)
+
+    assert result.about.evaluator_why == why

@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from tabtap.compare.advice import headline
 from tabtap.compare.page import comparison_html, matrix, ranking, write_comparison
 from tabtap.compare.printing import as_text
 from tabtap.compare.standings import AskedRows, summarise
@@ -149,3 +150,10 @@ def test_the_page_says_so_if_nothing_helps(coins, record, sure):
 
     assert "Use logistic regression and no new rows" in page
     assert "No method is shown to help" in page
+
+
+def test_a_notebook_shows_what_to_use(comparison):
+    box = comparison._repr_html_()
+
+    assert box.startswith("<div")
+    assert headline(comparison) in box

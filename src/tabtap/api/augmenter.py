@@ -359,10 +359,33 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
 # ---- One call for people who have one table.
 
 
-def augment(
+def augment(  # noqa: PLR0913  every setting, so that editors offer them
     frame: Any,  # noqa: ANN401
     target: Hashable,
-    **settings: Any,  # noqa: ANN401
+    *,
+    task: TaskChoice = "auto",
+    budget: int | Literal["auto"] = 500,
+    preset: str | Preset = "default",
+    evaluator: Any = "auto",  # noqa: ANN401
+    referee: Any = "auto",  # noqa: ANN401
+    learner: Any = "auto",  # noqa: ANN401
+    teacher: Any = "auto",  # noqa: ANN401
+    scoring: Any = None,  # noqa: ANN401
+    rules: Any = None,  # noqa: ANN401
+    gates: Any = None,  # noqa: ANN401
+    inpainter: Any = None,  # noqa: ANN401
+    groups: Any = None,  # noqa: ANN401
+    mixture: Any = "real",  # noqa: ANN401
+    confidence: float | None = None,
+    min_gain: float | None = None,
+    time_budget: float | None = None,
+    checkpoint: str | Path | None = None,
+    license_policy: str = "open",
+    kinds: Any = None,  # noqa: ANN401
+    random_state: Any = None,  # noqa: ANN401
+    device: str = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> AugmentResult:
     """Augment a table that holds its target.
 
@@ -372,8 +395,8 @@ def augment(
         Features and target of the real rows.
     target : column name
         The column to be predicted.
-    **settings
-        As for ``TabularAugmenter``.
+    task, budget, preset, ... : any
+        As for ``TabularAugmenter``, with the same defaults.
 
     Returns
     -------
@@ -388,6 +411,8 @@ def augment(
     >>> augment(birds, "species", budget=0, random_state=0).verdict
     'no_gain'
     """
+    given = locals()  # before there is any other name
+    settings = {k: v for k, v in given.items() if k not in ("frame", "target")}
     return TabularAugmenter(**settings).fit_table(frame, target)
 
 

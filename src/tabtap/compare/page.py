@@ -162,16 +162,21 @@ def write_comparison(comparison: Comparison, path: str | Path) -> Path:
     return path
 
 
-def comparison_html(comparison: Comparison) -> str:
-    """Return a page about a comparison: what to use, the ranking, how it is known."""
+def comparison_verdict(comparison: Comparison) -> Verdict:
+    """Return what to use, in words for someone who was not there."""
     best = recommend(comparison)
-    verdict = Verdict(
+    return Verdict(
         headline=headline(comparison),
         sentences=(advice(comparison),),
         cards=_cards(comparison, best),
         meaning=(Point("How it was found out", _METHOD),),
         tone="caution" if best is None else "good",
     )
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Return a page about a comparison: what to use, the ranking, how it is known."""
+    verdict = comparison_verdict(comparison)
     sections = (
         Section(
             "ranking",

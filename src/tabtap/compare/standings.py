@@ -147,6 +147,12 @@ class Comparison:
     learners: Mapping[str, str] = field(default_factory=dict)
     """Class, settings and version of every learner."""
 
+    def _repr_html_(self) -> str:
+        from tabtap.compare.page import comparison_verdict
+        from tabtap.report import verdict_box
+
+        return verdict_box(comparison_verdict(self))
+
     def of(self, method: str) -> Standing:
         """Return how one method did."""
         return next(s for s in self.standings if s.method == method)

@@ -1,5 +1,13 @@
 """One self-contained page about a result."""
 
-from tabtap.report.page import report_html, write_report
+from tabtap.report.page import Plots, plot, report_html, verdict_box, write_report
+from tabtap.report.verdict import verdict_of
 
-__all__ = ["report_html", "write_report"]
+__all__ = [
+    "Plots",
+    "plot",
+    "report_html",
+    "verdict_box",
+    "verdict_of",
+    "write_report",
+]

@@ -127,7 +127,7 @@ def examples_section(result: AugmentResult) -> Section:
     return Section(
         "examples",
         f"{say.capital(_NUMBERS[len(chosen)])} of the new rows",
-        "Each stands above the real row that is nearest to it.",
+        "",
         (_examples(result, chosen, near),),
     )
 
@@ -144,16 +144,18 @@ def _examples(result: AugmentResult, chosen: IntArray, near: IntArray) -> TableB
     rows: list[tuple[str, ...]] = []
     copied = is_copy(real, new)
     for row, neighbour in zip(chosen.tolist(), near.tolist(), strict=True):
-        name = f"New {row}{', a copy' if copied[row] else ''}"
+        name = f"New{say.TIED}{row}{', a copy' if copied[row] else ''}"
         rows.append((name, *(c.text(c.synthetic[row]) for c in columns)))
         place = int(real.origin[neighbour])
-        rows.append((f"Real {place}", *(c.text(c.real[neighbour]) for c in columns)))
+        rows.append(
+            (f"Real{say.TIED}{place}", *(c.text(c.real[neighbour]) for c in columns))
+        )
     hidden = len(features) - MOST_FEATURES
     more = ""
     if hidden > 0:
         more = f" The first {MOST_FEATURES} of {len(features)} features are shown."
     return TableBlock(
-        "New rows and their nearest real ones",
+        "Each stands above the real row that is nearest to it",
         ("Row", *(column.name for column in columns)),
         tuple(rows),
         f"Rows are counted from 0, in the order of your table.{more}",

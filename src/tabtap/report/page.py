@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -129,6 +131,88 @@ def page_html(
         version=version,
     )
     return page + "\n"
+
+
+def verdict_box(verdict: Verdict) -> str:
+    """Return a verdict as a piece of HTML, for notebooks: no style is asked for."""
+    box = Markup(
+        '<div style="border-left: .4em solid {tone}; padding: .2em 1em">'
+        "<p><strong>{headline}</strong></p>{more}</div>"
+    )
+    texts = [Markup("<p>{}</p>").format(_printable(s)) for s in verdict.sentences]
+    steps = [Markup("<li>{}</li>").format(_printable(s)) for s in verdict.steps]
+    if steps:
+        texts.append(Markup("<ol>{}</ol>").format(Markup("").join(steps)))
+    return str(
+        box.format(
+            tone=_TONES[verdict.tone],
+            headline=_printable(verdict.headline),
+            more=Markup("").join(texts),
+        )
+    )
+
+
+_TONES = {"good": "#157347", "plain": "#2a6fad", "caution": "#8a5300"}
+"""As in page.css, for paper."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Plots:
+    """Figures of the report, which a notebook shows."""
+
+    part: str
+    figures: tuple[Figure, ...]
+
+    def __repr__(self) -> str:
+        return f"Plots({self.part}: {'; '.join(f.title for f in self.figures)})"
+
+    def _repr_html_(self) -> str:
+        css = _file("page.css")
+        colours = "".join(re.findall(r"--[a-z]+: [^;]+;", css[: css.index("}")]))
+        parts = [
+            Markup("<p><strong>{}</strong></p>{}<p>{}</p>").format(
+                _printable(f.title), Markup(f.svg), _printable(f.caption)
+            )
+            for f in self.figures
+        ]
+        box = '<div style="{} background: #ffffff; color: #18212c; max-width: 48em">{}'
+        return str(Markup(box + "</div>").format(colours, Markup("").join(parts)))
+
+
+def plot(result: AugmentResult, part: str = "evidence") -> Plots:
+    """Return the figures of one part of the report.
+
+    Parameters
+    ----------
+    result : AugmentResult
+        What a run returned, or ``tabtap.load`` read.
+    part : str, default="evidence"
+        What links of the page call it: ``"added"``, ``"evidence"``, ``"gates"`` and
+        so on.
+
+    Returns
+    -------
+    Plots
+        Its ``figures`` have a title, an ``svg`` and a caption; a notebook shows them.
+
+    Raises
+    ------
+    UserInputError
+        If this report has no such part, or the part has no figure.
+    """
+    known = {section.anchor: section for section in (p(result) for p in _parts(result))}
+    figures = {
+        anchor: tuple(b for b in section.blocks if isinstance(b, Figure))
+        for anchor, section in known.items()
+    }
+    drawn = {anchor: found for anchor, found in figures.items() if found}
+    if part not in drawn:
+        names = ", ".join(map(repr, drawn)) or "nothing"
+        raise UserInputError(
+            f"part={part!r} is not usable: it must be a part of this report that has "
+            f"figures. There is {names}."
+        )
+    return Plots(part, drawn[part])
 
 
 def write_report(

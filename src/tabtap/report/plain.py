@@ -14,10 +14,7 @@ INTERVAL = 0.90
 
 _NAMES = {"R2": "R\u00b2"}
 
-_TIED = "\u00a0"
-"""Space that no line is broken at."""
-
-_PLUS_MINUS = f"{_TIED}\u00b1{_TIED}"
+_PLUS_MINUS = f"{say.TIED}\u00b1{say.TIED}"
 
 _MINUS_SIGN = re.compile(r"(?<![\w.)])-(?=\d)")
 
@@ -73,7 +70,7 @@ def from_to(before: Measured, after: Measured) -> str:
     ['0.86', '→', '0.89']
     """
     step = after.value - before.value
-    arrow = f"{_TIED}\u2192{_TIED}"
+    arrow = f"{say.TIED}\u2192{say.TIED}"
     return f"{value_text(before.value, step)}{arrow}{value_text(after.value, step)}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -163,6 +164,27 @@ class AugmentResult:
         synthetic = counted(len(self.delivered), "synthetic row")
         real = counted(len(self.real), "real row")
         return f"AugmentResult({self.verdict}, {synthetic} beside {real})"
+
+    def _repr_html_(self) -> str:
+        # By name: the report reads results, so no result can read the report.
+        report = import_module("tabtap.report")
+        return str(report.verdict_box(report.verdict_of(self)))
+
+    def plot(self, part: str = "evidence") -> Any:  # noqa: ANN401 - of the report
+        """Return the figures of one part of the report, which a notebook shows.
+
+        Parameters
+        ----------
+        part : str, default="evidence"
+            ``"added"``, ``"evidence"``, ``"gates"``, ``"policy"``, ``"where"`` or
+            ``"closeness"``; a result without rows has fewer.
+
+        Raises
+        ------
+        UserInputError
+            If there is no such part, or it has no figure.
+        """
+        return import_module("tabtap.report").plot(self, part)
 
     @property
     def verdict(self) -> Literal["augment", "gain_too_small", "no_gain"]:
