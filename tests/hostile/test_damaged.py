@@ -147,7 +147,6 @@ DAMAGED = {
     "cut.csv.zip": lambda: b"PK\x03\x04" + bytes(50),
     # JSON.
     "digits.json": lambda: records(b'{"a": ' + b"1" * 4_301 + b"}"),
-    "beyond floats.json": lambda: records(b'{"a": ' + b"1" * 400 + b', "t": "no"}'),
     "infinite.json": lambda: records(b'{"a": 1e309, "t": "no"}'),
     "named infinite.json": lambda: records(b'{"a": -Infinity, "t": "no"}'),
     "half a character.json": lambda: records(b'{"b": "\\ud800", "t": "no"}'),
@@ -300,6 +299,16 @@ def test_an_odd_file_is_read_whole(tabtap, tmp_path, name):
     n_rows = json.loads(answer.out)["n_rows"]
     assert n_rows == (N_ROWS if name.endswith(("xlsx", "parquet")) else n_rows)
     assert n_rows >= 14
+
+
+def test_a_column_of_numbers_beyond_floats_is_marked(tabtap, tmp_path):
+    content = records(b'{"a": ' + b"1" * 400 + b', "t": "no"}')
+    (tmp_path / "beyond.json").write_bytes(content)
+
+    answer = tabtap("inspect", "beyond.json", "--target", "t")
+
+    answer.assert_harmless()
+    assert answer.code == 3
 
 
 TOML = {

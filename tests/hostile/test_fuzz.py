@@ -308,7 +308,7 @@ def test_inspect_has_an_answer_to_any_table(folder, rows, as_text):
     with in_time(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
         code = main(["inspect", str(path), f"--target={target}"])
 
-    assert code in (0, 2), said.getvalue()
+    assert code in (0, 2, 3), said.getvalue()  # 3: a column was not understood
     steering = [sign for sign in out.getvalue() + said.getvalue() if sign in "\x1b\x07"]
     assert steering == []
 

@@ -157,7 +157,10 @@ class AugmentResult:
             index=index,
             real_sha256=table_sha256(real),
             content_sha256=content_hashes(real, delivered, progress.steps),
-            folds=lineages.partitions if lineages.crossfit else None,
+            # Of a sample of many rows they are not those of the rows given.
+            folds=lineages.partitions
+            if lineages.crossfit and lineages.n_real == len(real)
+            else None,
         )
 
     def __repr__(self) -> str:
