@@ -37,7 +37,8 @@ nitpick_ignore_regex = [
     (r"py:class", r"tabtap\.diffusion\.encoding\.(Encoding|Layout)"),
     (r"py:class", r"tabtap\.table\.distance\.DistanceScale"),
     (r"py:class", r"tabtap\.loop\.augment\.Outcome"),
-    (r"py:class", r"tabtap\.files\..*\.(Destination|TimeStyle)"),
+    (r"py:class", r"tabtap\.files\..*\.(Destination|TimeStyle|Spelling)"),
+    (r"py:class", r"tabtap\.report\.(blocks\.Figure|verdict\.Verdict)"),
 ]
 
 myst_enable_extensions = ["colon_fence"]
