@@ -164,8 +164,8 @@ def span(numbers: Iterable[int]) -> str:
 
 
 def asked(record: Record) -> str:
-    """Return the preset, and the learner if one was named."""
-    learner = record["learner"]
+    """Return the preset, and the learner if one was named, or one of several."""
+    learner = "one named" if "turns" in record else record["learner"]
     return record["preset"] + ("" if learner == "auto" else f", {learner}")
 
 
@@ -189,6 +189,9 @@ def _followed(records: list[Record]) -> list[str]:
     for task, own in by_task.items():
         changes += [f"### In {UNITS[task]}", followed_table(own, "n_real")]
         changes += ["By table:", followed_table(own, "table")]
+        if any("turns" in record for record in own):
+            changes += ["By the learner that was named:"]
+            changes += [followed_table([r for r in own if "turns" in r], "learner")]
         if rivals := rival_table(own):
             changes += [RIVALS, rivals]
         power += [f"In {UNITS[task]}:", power_table(own)]

@@ -570,7 +570,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 utility=UtilityConfig(n_partitions=2),
                 commit=CommitConfig(patience=1),
             ),
-            diffusion=DiffusionConfig(n_steps=400),
+            diffusion=DiffusionConfig(n_steps=300),
         ),
         "paper": Preset(
             augment=AugmentConfig.paper(),

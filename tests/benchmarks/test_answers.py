@@ -54,7 +54,6 @@ def test_a_tiny_grid_is_measured_once_and_written_as_a_page(tmp_path, capsys):
 
 
 def test_the_grid_is_the_one_that_was_asked_for():
-    # Section "What must be shown" of issue 13.
     assert GRIDS["follow"].n_real == (20, 50, 100)
     assert len(GRIDS["follow"].tables) == 7 + 5 + 3 + 8
     assert len(GRIDS["follow"].splits) == 3
@@ -123,3 +122,19 @@ def test_every_noise_in_groups_has_both_labels():
     labels = [noise_frame(GROUPS, 20, seed)["y"].nunique() for seed in range(100)]
 
     assert np.unique(labels).tolist() == [2]
+
+
+def test_several_learners_are_named_by_turns_whatever_else_is_asked_for():
+    several = Grid(learner="linear,forest,boosting", splits=(0, 1), n_real=(20, 50))
+    few = Grid(learner="linear,forest,boosting", splits=(1,), n_real=(50,))
+
+    found = {
+        (h["table"], h["n_real"], h["split"], h["seed"]): h["learner"]
+        for h in several.headings("follow")
+    }
+
+    assert set(found.values()) == {"linear", "forest", "boosting"}
+    for h in few.headings("follow"):
+        assert found[h["table"], h["n_real"], h["split"], h["seed"]] == h["learner"]
+    (command,) = command_of("follow", list(few.headings("follow")))
+    assert command.endswith("--learner linear,forest,boosting")
