@@ -71,7 +71,7 @@ class Grid:
             yield {
                 **{"kind": kind, "table": table, "n_real": n_real, "split": split},
                 **{"seed": seed, "preset": self.preset},
-                **self._named(f"{table} {n_real} {split}"),
+                **self._named(f"{table} {n_real} {split} {seed}"),
                 **({"budgets": list(self.budgets)} if kind == "stable" else {}),
                 **({"budget": self.budgets[0]} if kind != "stable" else {}),
             }
