@@ -14,7 +14,10 @@ from answers_cell import ORIGINS
 from calibration import Count, Share, clustered_share
 from pages import in_percent, markdown_table, page_of, provenance, with_error
 from records import Records
+from scipy.special import stdtrit
 
+from tabtap.config import CommitConfig
+from tabtap.domain.judgement import confidence_at
 from tabtap.evaluate.figures import COVERAGE
 
 Record = Mapping[str, Any]
@@ -23,6 +26,8 @@ MARKS = ("commit", "date", "machine")
 UNITS = {"classification": "points of accuracy", "regression": "% of RMSE"}
 LIMITS = {"classification": 1.0, "regression": 2.0}
 """Losses larger than this are harm, in points or per cent."""
+
+MIN_GAIN = CommitConfig().min_gain
 
 SURE = 1.64
 """Standard errors of the test rows that a loss must exceed to be beyond their noise."""
@@ -92,6 +97,13 @@ Pools that were offered while none was in, by what they truly gain (promised lea
 with the pool against the best alone): how many of them were let in. By run: where at
 least one such pool truly gains so much, how often the verdict was *augment*. The truth
 has the noise of the test rows."""
+
+
+SURENESS = """## How sure it has to be
+
+The same first checks, decided at other confidences of the run; the plain figure has to
+gain as much as ever. *True gain*: the mean over those let in, against the best alone.
+*Large gains let in*: of pools that truly gain over 5 points or 10 % of the RMSE."""
 
 
 def answers_page(
@@ -198,8 +210,12 @@ def _followed(records: list[Record]) -> list[str]:
     bounds = [BOUNDS, bound_table(records)]
     if stated := stated_table(records):
         bounds += [STATED, stated]
+    sure = [
+        SURENESS,
+        *(f"In {UNITS[t]}:\n\n{sureness_table(p)}" for t, p in by_task.items()),
+    ]
     cost = ["## Cost", "CPU seconds of a run:", cost_table(records)]
-    return ["\n\n".join(section) for section in (changes, bounds, power, cost)]
+    return ["\n\n".join(section) for section in (changes, bounds, power, sure, cost)]
 
 
 def _size(record: Record) -> int:
@@ -421,6 +437,79 @@ def _steps(task: str) -> list[tuple[str, float, float]]:
 def _count(hits: Iterable[bool]) -> Count:
     found = [bool(hit) for hit in hits]
     return Count(sum(found), len(found))
+
+
+# ---- What another confidence would have decided.
+
+CONFIDENCES = (0.6, 0.7, 0.75, 0.8, 0.9, 0.95)
+"""Of a run; its first check is held to more."""
+
+
+class FirstCheck(NamedTuple):
+    """The first check of a run, and what was true of its pool."""
+
+    gain: float
+    error: float
+    """Standard error that its bar was made of."""
+
+    n_rows: int
+    """Real rows, which the bar counts."""
+
+    worth: float
+    """Estimated gain of the plain figure, as ``min_gain`` counts it."""
+
+    change: float
+    """True gain of the plain figure, in points or per cent."""
+
+    score: float
+    """True gain of the yardstick."""
+
+    def lower(self, confidence: float) -> float:
+        """Return the bound at a confidence of the check."""
+        return self.gain - float(stdtrit(self.n_rows - 1, confidence)) * self.error
+
+
+def first_checks(records: Iterable[Record]) -> list[FirstCheck]:
+    """Return the first check of each run that had one, if it can be decided anew."""
+    found = []
+    for record in records:
+        if not record["checks"] or not record["figures"]:
+            continue
+        check, n_rows = record["checks"][0], record["n_real"]
+        bound, truth = check["over_real"], check["truth"]
+        if truth is None or bound is None or not np.isfinite(bound["margin"]):
+            continue
+        error = bound["margin"] / float(stdtrit(n_rows - 1, bound["confidence"]))
+        worth = stated_change(record)[0] / 100.0
+        true = truth["change"], truth["score"]
+        found.append(FirstCheck(bound["gain"], error, n_rows, worth, *true))
+    return found
+
+
+def sureness_table(records: Sequence[Record]) -> str:
+    """Return what would have been let in at other confidences."""
+    task, rows = records[0]["task"], []
+    for run, own in grouped(records, asked).items():
+        checks = first_checks(own)
+        large = [check.change > STEPS[task][0] for check in checks]
+        for confidence in CONFIDENCES if checks else ():
+            level = confidence_at(1, confidence)
+            let = [c.lower(level) > 0.0 and c.worth >= MIN_GAIN for c in checks]
+            inside = [c for c, is_in in zip(checks, let, strict=True) if is_in]
+            pairs = zip(let, large, strict=True)
+            cells = [
+                str(_count(let)),
+                with_error([c.change for c in inside]),
+                str(_count(c.change < -LIMITS[task] for c in inside)),
+                str(_count(is_in for is_in, is_large in pairs if is_large)),
+                str(_count(c.score >= c.lower(level) for c in checks)),
+                str(_count(c.score >= c.lower(level) for c in inside)),
+            ]
+            sure = [f"{confidence:.0%}", f"{level:.1%}"]
+            rows.append([run, *sure, *cells])
+    header = ["run", "confidence", "of a check", "let in", "true gain", "harmed"]
+    header += ["large gains let in", "bound held", "of those let in"]
+    return markdown_table(header, rows)
 
 
 # ---- Cost, coin flips and stability.

@@ -13,6 +13,7 @@ from answers_page import (
     span,
     stable_table,
     stated_change,
+    sureness_table,
     unfinished,
 )
 
@@ -203,8 +204,8 @@ def test_every_section_says_how_it_was_made(make_run):
 
     page = answers_page(records, commands, earlier, "Written by hand.")
 
-    # Following, bounds, power and cost.
-    assert page.count("- command: `how to follow`\n- commit: abc") == 4
+    # Following, bounds, power, sureness and cost.
+    assert page.count("- command: `how to follow`\n- commit: abc") == 5
     assert page.count("- command: `how to repeat`\n- commit: abc") == 1
     assert "Before, at commit old:" in page
     assert "## Coin flips" not in page
@@ -213,3 +214,16 @@ def test_every_section_says_how_it_was_made(make_run):
 
 def test_numbers_in_a_row_are_one_range():
     assert span([3, 1, 2, 7]) == "1-3 7"
+
+
+def test_a_lower_confidence_lets_in_what_a_higher_one_refuses(make_run):
+    figure = {"change": [0.05, 0.1], "best_alone": [0.8, 0.1], "larger_is_better": True}
+    # At 90 % its bar is as long as its gain, so a little less sure it is let in.
+    run = make_run(checks=[check(6.0, truth=0.1)], figures=[figure])
+
+    table = sureness_table([run])
+
+    told = {cells[1]: cells for cells in map(cells_of, table.splitlines()[2:])}
+    assert told["60%"][3] == told["80%"][3] == "1 of 1 (100 %)"
+    assert told["95%"][3] == "0 of 1 (0 %)"
+    assert told["80%"][6] == "1 of 1 (100 %)"  # a gain above 5 points
