@@ -230,3 +230,105 @@ def test_no_table_is_refused_where_nobody_knows_how_much_memory_there_is(
 
     assert opening.fits(2**62, "parquet")
     assert len(read_table(tmp_path / "a.parquet").frame) == 2
+
+
+def zigzag(number):
+    """Return a whole number as Thrift writes it."""
+    left, content = (number << 1) ^ (number >> 63), b""
+    while left > 127:
+        left, content = left >> 7, content + bytes([left & 127 | 128])
+    return content + bytes([left])
+
+
+def forge_page(n_before, number, *, has_levels):
+    """Return a Parquet file whose first page says one number of itself that is wrong.
+
+    Its header begins with kind, unpacked size, packed size and the number of values,
+    each after a byte 0x15.
+    """
+    table = pa.table({"a": ["x", "y"] * 500})
+    content = parquet(table, use_dictionary=has_levels, compression="zstd")
+    at = 4  # after the sign of the file
+    for _ in range(n_before):
+        at = content.index(b"\x15", at) + 1
+        while content[at] > 127:
+            at += 1
+        at += 1
+    at = content.index(b"\x15", at) + 1
+    end = at + 1
+    while content[end - 1] > 127:
+        end += 1
+    return content[:at] + zigzag(number) + content[end:]
+
+
+PAGES = {
+    "unpacked data": lambda: forge_page(1, 2**31 - 1, has_levels=False),
+    "unpacked levels": lambda: forge_page(1, 2**31 - 1, has_levels=True),
+    "a little more": lambda: forge_page(1, 200_000, has_levels=False),
+    "below zero": lambda: forge_page(1, -5, has_levels=False),
+    "packed, below zero": lambda: forge_page(2, -40, has_levels=False),
+    "many values": lambda: forge_page(3, 2**31 - 1, has_levels=False),
+    "many levels": lambda: forge_page(3, 2**31 - 1, has_levels=True),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_that_contradict_their_file_are_refused_before_memory_is_taken(
+    tmp_path, name
+):
+    (tmp_path / "a.parquet").write_bytes(PAGES[name]())
+
+    with pytest.raises(UserInputError, match="larger than the column"):
+        read_table(tmp_path / "a.parquet")
+
+    assert pa.default_memory_pool().max_memory() < 2e9
+
+
+def test_texts_that_share_their_beginnings_are_counted_a_few_at_a_time(
+    tmp_path, free_memory
+):
+    letters = ["x" * i for i in range(1, 20_000)]  # 200 MB in a file of 500 bytes
+    content = parquet(
+        pa.table({"a": letters}),
+        use_dictionary=False,
+        column_encoding={"a": "DELTA_BYTE_ARRAY"},
+        compression="zstd",
+    )
+    del letters
+    (tmp_path / "a.parquet").write_bytes(content)
+    free_memory(FREE)
+    before = pa.total_allocated_bytes()
+
+    with pytest.raises(UserInputError, match="when it is unpacked"):
+        read_table(tmp_path / "a.parquet")
+
+    assert len(content) < 1_000
+    assert pa.total_allocated_bytes() - before < FREE
+
+
+DROPPED = {
+    "row 2 twice": '<row r="2"><c r="A2"><v>1</v></c></row>' * 2,
+    "row 0": '<row r="0"><c r="A0"><v>1</v></c></row>',
+    "a row that goes back": '<row r="5"><c r="A5"><v>1</v></c></row>'
+    '<row r="4"><c r="A4"><v>1</v></c></row>',
+    "a cell twice": '<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>',
+    "a cell that goes back": '<row r="2"><c r="C2"><v>1</v></c>'
+    '<c r="A2"><v>2</v></c></row>',
+}
+
+
+@pytest.mark.parametrize("name", DROPPED)
+def test_a_sheet_of_which_a_part_would_be_dropped_is_refused(tmp_path, name):
+    header = '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'
+    (tmp_path / "a.xlsx").write_bytes(workbook(header + DROPPED[name]))
+
+    with pytest.raises(UserInputError, match="twice, or after a later one"):
+        read_table(tmp_path / "a.xlsx")
+
+
+def test_rows_and_cells_without_numbers_follow_each_other(tmp_path):
+    cells = '<row><c t="str"><v>a</v></c><c r="C1" t="str"><v>b</v></c></row>'
+    cells += '<row><c><v>1</v></c></row><row r="9"><c r="AB9"><v>2</v></c></row>'
+    (tmp_path / "a.xlsx").write_bytes(workbook(cells))
+
+    assert read_table(tmp_path / "a.xlsx").frame.shape == (2, 3)

@@ -127,28 +127,164 @@ def _read_parquet(content: bytes, name: str) -> Any:  # noqa: ANN401
     chunks = [group.column(j) for group in groups for j in range(about.num_columns)]
     unpacked = sum(chunk.total_uncompressed_size for chunk in chunks)
     check_unpacked(fixed + unpacked, name, "parquet")
+    for chunk in chunks:
+        _check_pages(memoryview(content), chunk)
     # A text that comes back stands in the file once, and in memory as often as it does.
     texts = [chunk for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"]
-    if fits(sum(c.num_values * c.total_uncompressed_size for c in texts), "parquet"):
-        return pyarrow.parquet.read_table(source)
-    paths = list(dict.fromkeys(chunk.path_in_schema for chunk in texts))
-    known = pyarrow.parquet.read_table(source, read_dictionary=paths)
-    check_unpacked(sum(map(_text_bytes, known.columns)), name, "parquet")
+    if not fits(
+        sum(c.num_values * c.total_uncompressed_size for c in texts), "parquet"
+    ):
+        _check_texts(source, texts, name)
     return pyarrow.parquet.read_table(source)
+
+
+def _check_texts(source: Any, chunks: Sequence[Any], name: str) -> None:  # noqa: ANN401
+    """Raise if texts, each as often as it comes, are too long together.
+
+    They are read a few rows at a time, none of which is kept.
+    """
+    longest = max(chunk.total_uncompressed_size for chunk in chunks)
+    n_rows = max(1, min(_MOST_ROWS, _MOST_BYTES // max(1, longest)))
+    paths = list(dict.fromkeys(chunk.path_in_schema for chunk in chunks))
+    size = 0
+    for path in paths:
+        file = pyarrow.parquet.ParquetFile(source)
+        for batch in file.iter_batches(n_rows, columns=[path]):
+            size += sum(map(_text_bytes, batch.columns))
+            check_unpacked(size, name, "parquet")
 
 
 def _text_bytes(column: Any) -> int:  # noqa: ANN401
     """Return how long the texts of a column are together, each as often as it comes."""
     kind = column.type
-    if not pyarrow.types.is_dictionary(kind) or pyarrow.types.is_primitive(
-        kind.value_type
-    ):
-        return 0
-    sizes = (
-        pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py()
-        for chunk in column.chunks
-    )
-    return sum(size or 0 for size in sizes)
+    if pyarrow.types.is_dictionary(kind):
+        if pyarrow.types.is_primitive(kind.value_type):
+            return 0
+        lengths = pc.binary_length(column.dictionary).take(column.indices)
+    elif pyarrow.types.is_nested(kind):  # which is refused later on
+        return int(column.nbytes)
+    else:
+        lengths = pc.binary_length(column)
+    return pc.sum(lengths).as_py() or 0
+
+
+def _check_pages(content: memoryview, chunk: Any) -> None:  # noqa: ANN401
+    """Raise unless the pages of a column are what the file's own index says of them.
+
+    Each page begins with its unpacked size, and that much memory is taken for it.
+    """
+    start = chunk.data_page_offset
+    if chunk.has_dictionary_page and chunk.dictionary_page_offset:
+        start = min(start, chunk.dictionary_page_offset)
+    end = min(len(content), start + chunk.total_compressed_size)
+    # Some writers have counted headers of pages, others have not.
+    room = 2 * chunk.total_uncompressed_size + _ROOM
+    n_seen = 0
+    while start < end and n_seen < chunk.num_values:
+        page = _Thrift(content[start:end])
+        fields = page.struct()
+        unpacked, packed = fields.get(_UNPACKED, 0), fields.get(_PACKED, 0)
+        n_values = _page_values(fields)
+        room -= unpacked
+        if min(room, unpacked, packed, n_values) < 0 or n_values > max(
+            unpacked, chunk.num_values
+        ):
+            raise ValueError(
+                f"pages of column {chunk.path_in_schema!r} are said to be larger than "
+                "the column"
+            )
+        n_seen += 0 if fields.get(_KIND) == _LEVELS else n_values
+        start += page.at + packed
+
+
+def _page_values(fields: dict[int, Any]) -> int:
+    """Return how many values a page says it has."""
+    about = fields.get(_ABOUT.get(fields.get(_KIND, -1), -1), {})
+    return int(about.get(1, 0))
+
+
+_MOST_ROWS, _MOST_BYTES = 1 << 16, 1 << 28
+"""Of texts that are read at a time, to learn how long they are."""
+
+_ROOM = 1 << 16
+_KIND, _UNPACKED, _PACKED = 1, 2, 3
+"""Fields of a page's header, by their numbers in Parquet's format."""
+
+_LEVELS = 2
+_ABOUT = {0: 5, _LEVELS: 7, 3: 8}
+"""Which field is about the values of a page, by its kind: data, levels, newer data."""
+
+_INT, _STRUCT = 5, 12
+
+_DEEPEST = 16
+
+
+class _Thrift:
+    """Reads what heads a page: a structure in Thrift's compact protocol.
+
+    Of it only whole numbers of 32 bits and structures are kept.
+    """
+
+    def __init__(self, content: memoryview) -> None:
+        self.content, self.at = content, 0
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        """Return the fields of a structure by number."""
+        if depth > _DEEPEST:
+            raise ValueError("a page's header is nested too deeply")
+        fields: dict[int, Any] = {}
+        number = 0
+        while kind := (head := self._byte()) & 15:
+            number = number + (head >> 4) if head >> 4 else self._whole()
+            value = self._value(kind, depth)
+            if kind in (_INT, _STRUCT):  # what is of another kind, Arrow passes over
+                fields[number] = value
+        return fields
+
+    def _value(self, kind: int, depth: int) -> Any:  # noqa: ANN401
+        if kind in (1, 2):  # truth, told by the kind
+            return kind == 1
+        if kind in (4, _INT, 6):
+            return self._whole()
+        if kind == _STRUCT:
+            return self.struct(depth + 1)
+        if kind in (9, 10):
+            return self._list(depth)
+        sizes = {3: 1, 7: 8}
+        if kind not in (8, *sizes):
+            raise ValueError(f"a page's header holds kind {kind}")
+        length = sizes.get(kind) or self._number()
+        self.at += length
+        return None
+
+    def _list(self, depth: int) -> None:
+        head = self._byte()
+        count = head >> 4 if head >> 4 < 15 else self._number()
+        for _ in range(min(count, len(self.content) + 1)):
+            kind = head & 15
+            if kind in (1, 2):
+                self._byte()
+            else:
+                self._value(kind, depth + 1)
+
+    def _whole(self) -> int:
+        number = self._number()
+        return (number >> 1) ^ -(number & 1)
+
+    def _number(self) -> int:
+        number = 0
+        for shift in range(0, 70, 7):
+            byte = self._byte()
+            number |= (byte & 127) << shift
+            if byte < 128:
+                return number
+        raise ValueError("a number in a page's header does not end")
+
+    def _byte(self) -> int:
+        if self.at >= len(self.content):
+            raise ValueError("a page ends within its header")
+        self.at += 1
+        return self.content[self.at - 1]
 
 
 def _read_ipc(content: bytes, name: str) -> Any:  # noqa: ANN401

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
+from xml.parsers import expat
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,7 @@ def read_excel(content: bytes, name: str, sheet: str | int | None) -> SheetTable
                 io.BytesIO(content), read_only=True, data_only=True
             )
             chosen = _choose(book.sheetnames, sheet, name)
+            _check_order(book[chosen], f"Sheet {chosen!r} of {name}")
             rows = _filled_rows(book[chosen], f"Sheet {chosen!r} of {name}")
             book.close()
     except (UserInputError, MemoryError):
@@ -79,6 +81,60 @@ def read_excel(content: bytes, name: str, sheet: str | int | None) -> SheetTable
 def _check_unpacked(content: bytes, name: str) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         check_unpacked(sum(m.file_size for m in archive.infolist()), name, "excel")
+
+
+def _check_order(sheet: Any, name: str) -> None:  # noqa: ANN401
+    """Raise if rows or cells do not follow each other: openpyxl would drop some."""
+    order = _Order(name)
+    reader = expat.ParserCreate()
+    reader.StartElementHandler, reader.EndElementHandler = order.begin, order.end
+    with sheet.parent._archive.open(sheet._worksheet_path) as source:
+        reader.ParseFile(source)
+
+
+class _Order:
+    """Watches the numbers of rows and the letters of columns go by."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.within = name, False
+        self.row = self.column = 0
+
+    def begin(self, tag: str, about: dict[str, str]) -> None:
+        kind = tag.rpartition(":")[2]
+        if kind == "sheetData":
+            self.within = True
+        elif not self.within:
+            return
+        elif kind == "row":
+            number = int(float(about.get("r", self.row + 1)))
+            self._check(number > self.row, f"row {number}")
+            self.row, self.column = number, 0
+        elif kind == "c":
+            place = about.get("r")
+            number = self.column + 1 if place is None else _column_number(place)
+            self._check(number > self.column, f"cell {place} in row {self.row}")
+            self.column = number
+
+    def end(self, tag: str) -> None:
+        if tag.rpartition(":")[2] == "sheetData":
+            self.within = False
+
+    def _check(self, is_next: bool, what: str) -> None:  # noqa: FBT001
+        if not is_next:
+            raise UserInputError(
+                f"{self.name} has {what} twice, or after a later one; part of it would "
+                "be lost. Open it with the program that made it and save it again, or "
+                "as .csv."
+            )
+
+
+def _column_number(place: str) -> int:
+    """Return the column of a cell such as ``AB12``, from 1."""
+    number = 0
+    for letter in place.upper():
+        if letter.isalpha():
+            number = 26 * number + ord(letter) - 64
+    return number
 
 
 def _filled_rows(sheet: Any, name: str) -> list[list[Any]]:  # noqa: ANN401
