@@ -28,6 +28,15 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
+def set_aside_note(n_rows: int, target: object = None) -> str:
+    """Return what is done with rows that have no label."""
+    where = "" if target is None else f" in {str(target)!r}"
+    return (
+        f"{counted(n_rows, 'row')} without a label{where} set aside: not learned, and "
+        "given back in place as they were."
+    )
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun in the right form.
 

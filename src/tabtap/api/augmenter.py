@@ -5,12 +5,13 @@ from __future__ import annotations
 import numbers
 import secrets
 from collections.abc import Callable, Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 
@@ -45,10 +46,12 @@ from tabtap.evaluate.evaluators import PANEL
 from tabtap.evaluate.teachers import choose_teacher
 from tabtap.result import AugmentResult
 from tabtap.result.frames import continued
-from tabtap.table.frame import read_frame
+from tabtap.result.set_aside import SetAside
+from tabtap.table.frame import labelled_rows, read_as_given, read_frame, take_rows
 from tabtap.table.schema import IntArray
 from tabtap.table.table import Table
 from tabtap.table.targets import TaskChoice
+from tabtap.wording import set_aside_note
 
 
 class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
@@ -211,8 +214,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         Returns
         -------
         X, y
-            The real rows first and unchanged, then the committed ones, in the
-            containers and dtypes that were given.
+            The rows given first and unchanged, then the committed ones, in the
+            containers and dtypes that were given.  Rows without a label are among the
+            first: they were not learned, and learners want them left out.
 
         Raises
         ------
@@ -249,8 +253,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         check_words(self.license_policy, self.checkpoint, self.random_state)
         self.__dict__.pop("result_", None)  # of another table
         labels, kinds = read_groups(self.groups, frame, self.kinds)
-        real = read_frame(frame, target, y=y, task=self.task, kinds=kinds)
-        groups = None if labels is None else group_codes(labels)
+        learned = Labelled.of(frame, target, y, labels)
+        real = learned.read(task=self.task, kinds=kinds)
+        groups = None if learned.groups is None else group_codes(learned.groups)
         told = table_notes(real, kinds)
         likely = group_remark(real, kinds, self.groups)
         if likely is not None:
@@ -264,12 +269,14 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             narrator=narrator,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             notes=(
+                *learned.notes,
                 *told,
                 *more,
                 *copies_note(request.all_groups if labels is None else None),
             ),
             index=getattr(frame, "index", None),
-            group_labels=labels,
+            set_aside=learned.set_aside,
+            group_labels=learned.groups,
             likely_groups="" if likely is None else str(likely.column),
         )
         try:
@@ -278,8 +285,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             self.result_ = cast("AugmentResult", interrupt.result)
             raise
         self._remember_features(real)
+        n_given = len(self.result_.given_places)
         self.sample_indices_ = np.concatenate(
-            [np.arange(len(real)), self.result_.parent_indices]
+            [np.arange(n_given), self.result_.parent_indices]
         )
         return self.result_
 
@@ -354,6 +362,71 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
     def _says_auto(self, setting: str) -> bool:
         choice = getattr(self, setting)
         return isinstance(choice, str) and choice == "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Labelled:
+    """The rows of a table that have a label, and the others, which are set aside."""
+
+    frame: Any
+    target: Hashable | None
+    y: Any
+    groups: NDArray[Any] | None
+    """Of the rows with a label: whose row each is."""
+
+    places: IntArray | None = None
+    """Places of these rows in the table given; None if they are all of it."""
+
+    set_aside: SetAside | None = None
+
+    @classmethod
+    def of(
+        cls,
+        frame: Any,  # noqa: ANN401
+        target: Hashable | None,
+        y: Any,  # noqa: ANN401
+        groups: NDArray[Any] | None,
+    ) -> Labelled:
+        """Part the rows; ``read_frame`` complains of all else."""
+        if target is not None and y is not None:
+            return cls(frame=frame, target=target, y=y, groups=groups)
+        keep = labelled_rows(frame, target, y)
+        if keep is None:
+            return cls(frame=frame, target=target, y=y, groups=groups)
+        others = (
+            take_rows(frame, ~keep),
+            target,
+            None if y is None else take_rows(y, ~keep),
+        )
+        rows, position = read_as_given(*others)
+        places = np.flatnonzero(~keep).astype(np.int64)
+        return cls(
+            frame=take_rows(frame, keep),
+            target=target,
+            y=None if y is None else take_rows(y, keep),
+            groups=None if groups is None else groups[keep],
+            places=np.flatnonzero(keep).astype(np.int64),
+            set_aside=SetAside(
+                rows=replace(rows, origin=places),
+                position=position,
+                places=places,
+                groups=None if groups is None else groups[~keep],
+            ),
+        )
+
+    def read(self, *, task: TaskChoice, kinds: Any) -> Table:  # noqa: ANN401
+        """Return the rows with a label, whose origins are places in the table given."""
+        real = read_frame(self.frame, self.target, y=self.y, task=task, kinds=kinds)
+        return real if self.places is None else replace(real, origin=self.places)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of rows set aside."""
+        aside = self.set_aside
+        if aside is None:
+            return ()
+        name = aside.rows.schema.features[aside.position].name
+        return (set_aside_note(len(aside), name),)
 
 
 # ---- One call for people who have one table.

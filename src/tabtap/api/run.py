@@ -61,6 +61,7 @@ from tabtap.policy.sensor import Wish
 from tabtap.policy.steering import PolicySteering
 from tabtap.proposal import InpainterStack, LineageProposer, important_by_lineage
 from tabtap.result import AugmentResult, RunAbout, installed_versions
+from tabtap.result.set_aside import SetAside
 from tabtap.rng import stream
 from tabtap.stages import Commitment, Evaluator, Labeller, Observer
 from tabtap.stopwatch import Stopwatch
@@ -467,17 +468,14 @@ class Narrator:
 
     def on_window(self, record: WindowRecord) -> None:
         """One pool was checked."""
-        certificate = record.certificate
+        certificate, left = record.certificate, record.seconds_left
+        to_go = f", at most {left:.0f} s to go" if left else ""
         decision = "committed" if certificate.committed else "refused"
         self.say(
             f"window {certificate.window + 1} {decision}: {certificate.reason}. "
             f"{record.n_committed} of {record.budget} rows after "
-            f"{record.seconds:.0f} s{_left(record)}"
+            f"{record.seconds:.0f} s{to_go}"
         )
-
-
-def _left(record: WindowRecord) -> str:
-    return f", at most {record.seconds_left:.0f} s to go" if record.seconds_left else ""
 
 
 # ---- One run from a request to a result, which can be interrupted and taken up again.
@@ -498,7 +496,10 @@ class RunOptions:
     checkpoint: Path | None = None
     notes: tuple[str, ...] = ()
     index: pd.Index | None = None
-    """Labels of the real rows, if they came in pandas."""
+    """Labels of the rows given, if they came in pandas."""
+
+    set_aside: SetAside | None = None
+    """Rows given that have no label."""
 
     group_labels: NDArray[Any] | None = None
     """Whose row each real row is, in the user's words."""
@@ -549,8 +550,7 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
         )
         raise RunInterrupted(_farewell(result, terms), result) from interrupt
     terms.narrator.say(outcome.stop.value)
-    labeller = context.stages.labeller
-    return _result(request, terms, lineages, outcome, watch, labeller)
+    return _result(request, terms, lineages, outcome, watch, context.stages.labeller)
 
 
 def _check_judges(request: Request, lineages: Lineages, watch: Stopwatch) -> None:
@@ -642,8 +642,8 @@ def _result(
         likely_groups=terms.likely_groups,
         notes=terms.notes,
     )
-    real, index = request.all_rows, terms.index
-    return AugmentResult.of(real, outcome, lineages, about, index=index)
+    more: Any = {"index": terms.index, "set_aside": terms.set_aside}
+    return AugmentResult.of(request.all_rows, outcome, lineages, about, **more)
 
 
 def _advice(

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -41,8 +41,8 @@ from tabtap.cli.reading import (
     Reading,
     TableOptions,
     need_target,
+    own_words,
     read,
-    settled_kinds,
     show_understood,
 )
 from tabtap.cli.terminal import (
@@ -55,7 +55,7 @@ from tabtap.cli.terminal import (
     tell_rest,
     told_warnings,
 )
-from tabtap.errors import UserInputError
+from tabtap.errors import ColumnLostWarning, UserInputError
 
 if TYPE_CHECKING:
     from tabtap.domain import Bound, Measured
@@ -270,20 +270,21 @@ def run_job(job: Job) -> int:
     table = reading.table()
     levels = () if table.schema.target is None else table.schema.target.column.levels
     settings |= _settings_of(job, reading, levels)
-    settings["kinds"] = settled_kinds(reading, table)
-    show_understood(screen, reading, table)
+    said = show_understood(screen, reading, table)
     folder = run_folder(job.table_place, table)
-    with told_warnings(screen, everything=job.debug) as told, taken(folder):
+    watched = told_warnings(screen, everything=job.debug, told_before=ColumnLostWarning)
+    with watched as told, taken(folder):
         _make_ready(job, folder, screen)
         try:
             result = _run(screen, reading, target, settings | {"checkpoint": folder})
         except KeyboardInterrupt:
             screen.stop(_farewell(job, folder))
             return INTERRUPTED
+        result = _as_told_here(result, reading, table)
         files = _write_table(job, reading, result, folder)
         clear(folder)
     failed = _write_rest(job, result, files)
-    tell_rest(screen, result.about.notes, told)
+    tell_rest(screen, result.about.notes, [*said, *told])
     show_verdict(screen, result, files)
     if job.as_json:
         print(verdict_json(result, files, time.monotonic() - started))
@@ -352,6 +353,7 @@ def _settings(job: Job) -> dict[str, Any]:
 def _settings_of(job: Job, reading: Reading, levels: tuple[Any, ...]) -> dict[str, Any]:
     return {
         "task": reading.task,
+        "kinds": dict(reading.kinds),
         "groups": reading.groups,
         "mixture": mixture_of(job.mixture, levels),
     }
@@ -374,7 +376,18 @@ def _run(
         from tabtap.api import TabularAugmenter
 
         augmenter = TabularAugmenter(**settings)
-        return augmenter.fit_table(reading.frame, target, observer=progress)
+        return augmenter.fit_table(reading.given, target, observer=progress)
+
+
+def _as_told_here(
+    result: AugmentResult, reading: Reading, table: Table
+) -> AugmentResult:
+    """Return a result that names options, and how its file is written."""
+    from tabtap.files import form_to_json
+
+    notes = own_words(result.about.notes, reading, table)
+    source = form_to_json(reading.file)
+    return replace(result, about=replace(result.about, notes=notes, source=source))
 
 
 def _farewell(job: Job, folder: Path) -> str:
@@ -589,7 +602,8 @@ def verdict_json(
         {
             "verdict": result.verdict,
             "why": result.why,
-            "n_real": len(result.real),
+            "n_real": len(result.given_places),
+            "n_set_aside": 0 if result.set_aside is None else len(result.set_aside),
             "n_synthetic": len(result.delivered),
             "gain": None if bound is None else _finite(bound.gain),
             "bound": None if bound is None else _finite(bound.lower),

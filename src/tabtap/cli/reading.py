@@ -14,7 +14,7 @@ import typer
 from tabtap.cli.options import column_named, pairs_of, table_option
 from tabtap.cli.terminal import Screen, clipped
 from tabtap.errors import BadTableError, UserInputError
-from tabtap.wording import counted
+from tabtap.wording import set_aside_note
 
 if TYPE_CHECKING:
     from tabtap.files import FileTable, Question
@@ -161,17 +161,18 @@ class Reading:
             names = ", ".join(map(repr, map(str, self.empty)))
             said.append(f"Without a single value, and so not learned: {names}.")
         if self.n_set_aside:
-            said.append(
-                f"{counted(self.n_set_aside, 'row')} without a label in "
-                f"{str(self.target)!r} set aside: not learned, and written in place as "
-                "given."
-            )
+            said.append(set_aside_note(self.n_set_aside, self.target))
         return (*self.file.notes, *said)
 
     @property
     def n_set_aside(self) -> int:
         """How many rows of the file have no label."""
         return len(self.file.frame) - len(self.frame)
+
+    @property
+    def given(self) -> Any:  # noqa: ANN401 - pandas
+        """All rows of the file, those without a label too, without empty columns."""
+        return self.file.frame.drop(columns=list(self.empty))
 
     def table(self, *, floor: int | None = None) -> Table:
         """Return the exact table, or raise every problem of it."""
@@ -196,18 +197,13 @@ class Reading:
             raise BadTableError(problems) from None
 
     def restored(self, frame: Any) -> Any:  # noqa: ANN401 - pandas
-        """Return a frame of real and new rows with all that was set aside in place."""
-        import pandas as pd
-
+        """Return a frame of given and new rows with the empty columns in place."""
         whole = frame.reset_index(drop=True)
         names = list(self.file.frame.columns)
         for name in self.empty:
             column = self.file.frame[name].reindex(range(len(frame)))
             whole.insert(names.index(name), name, column.to_numpy())
-        if not self.n_set_aside:
-            return whole
-        new = whole.iloc[len(self.frame) :]
-        return pd.concat([self.file.frame, new], ignore_index=True)
+        return whole
 
 
 def read(options: TableOptions) -> Reading:
@@ -374,8 +370,8 @@ _KINDS = {
 """What kinds are called here, in the order in which they are shown."""
 
 
-def show_understood(screen: Screen, reading: Reading, table: Table) -> None:
-    """Say what the table is taken for."""
+def show_understood(screen: Screen, reading: Reading, table: Table) -> list[str]:
+    """Say what the table is taken for, and return the notes that were shown."""
     n_columns = len(table.schema.features)
     place = "Standard input" if reading.file.path is None else str(reading.file.path)
     screen.say(f"{place}: {len(table)} rows, {n_columns} columns beside the target.")
@@ -383,9 +379,11 @@ def show_understood(screen: Screen, reading: Reading, table: Table) -> None:
     for kind, names in _by_kind(reading, table).items():
         listed = clipped(", ".join(names), _NAMES_WIDTH)
         screen.say(f"  {kind:<13} {len(names):>4}  {listed}")
-    for note in (*reading.notes, *look_at(reading, table)):
+    notes = [*reading.notes, *look_at(reading, table)]
+    for note in notes:
         screen.note(note)
     screen.say("")
+    return notes
 
 
 def look_at(reading: Reading, table: Table) -> list[str]:
@@ -400,15 +398,16 @@ def look_at(reading: Reading, table: Table) -> list[str]:
     ]
 
 
-def settled_kinds(reading: Reading, table: Table) -> dict[Hashable, str]:
-    """Return the kinds that were named, and those of columns that were told of.
-
-    What a run would say of them again is for those who call it from Python.
-    """
+def own_words(notes: Sequence[str], reading: Reading, table: Table) -> tuple[str, ...]:
+    """Return the notes of a run with options in the place of pandas code."""
     from tabtap.table.suspects import lost_columns
 
     lost = lost_columns(table, {*reading.kinds, reading.groups})
-    return {**{each.name: each.kind.value for each in lost}, **reading.kinds}
+    said = {
+        str(each): f"Column {str(each.name)!r} {each.found}; {each.option}."
+        for each in lost
+    }
+    return tuple(said.get(note, note) for note in notes)
 
 
 def target_words(table: Table) -> str:

@@ -12,6 +12,7 @@ import typer
 
 from tabtap.cli.options import beside, check_apart, check_file, option
 from tabtap.cli.terminal import NO, YES, Screen, console_on
+from tabtap.errors import UserInputError
 
 if TYPE_CHECKING:
     from tabtap.domain import Certificate
@@ -139,8 +140,10 @@ def _line(screen: Screen, what: str, findings: Sequence[Finding]) -> None:
 FORGET_EPILOG = """Examples:
 $ tabtap forget train.tap --row 17
 $ tabtap forget train.tap --row 17 --row 18 --out clean.tap --table clean.csv
+$ tabtap forget visits.tap --group patient=17
 
-Rows are counted from 0, as they stood in the table; they keep their numbers.
+Rows are counted from 0, as they stood in your file below its header, those without a
+label too; they keep their numbers.
 
 Exit codes: 0 written, 2 bad input."""
 
@@ -149,11 +152,19 @@ def forget(
     result: ResultFile,
     *,
     row: Annotated[
-        list[int],
+        list[int] | None,
         option(
-            "--row N", "A real row to remove with its descendants. May be repeated."
+            "--row N", "A row of TRAIN to remove with its descendants. May be repeated."
         ),
-    ],
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        option(
+            "--group COL=VALUE",
+            "Remove all rows with this value in a column, such as patient=17, with "
+            "their descendants. May be repeated.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         option(
@@ -162,7 +173,11 @@ def forget(
         ),
     ] = None,
     table: Annotated[
-        str | None, option("--table FILE", "Write the table that is left as well.")
+        str | None,
+        option(
+            "--table FILE",
+            "Write the table that is left as well, its cells as TRAIN writes them.",
+        ),
     ] = None,
     force: Annotated[bool, option("--force", "Overwrite files that exist.")] = False,
 ) -> int:
@@ -171,6 +186,8 @@ def forget(
     A new result is written; delete the old one yourself. Generators of the rows that
     stay may have learned from what was removed: to undo that too, run again without.
     """
+    if not row and not group:
+        raise UserInputError("Which rows? Name them: --row N, or --group COL=VALUE.")
     place = Path(beside(str(result), "forgotten")) if out is None else out
     check_file("--out", place, force=force, never=str(result))
     if table is not None and table != "-":
@@ -179,11 +196,12 @@ def forget(
     from tabtap.result import load_result
 
     before = load_result(result)
-    after = before.forget(row)
+    rows = {*(row or ()), *_rows_of(before, group or ())}
+    after = before.forget(sorted(rows))
     after.save(place)
     screen = Screen.standard()
     n_gone = len(before.delivered) - len(after.delivered)
-    screen.say(f"{len(set(row))} real and {n_gone} synthetic rows removed.")
+    screen.say(f"{len(rows)} real and {n_gone} synthetic rows removed.")
     screen.say(f"Result  {place}")
     if table is not None:
         _write_table(after, table, force=force)
@@ -191,11 +209,25 @@ def forget(
     return YES
 
 
-def _write_table(result: object, table: str, *, force: bool) -> None:
-    from tabtap.files import write_table
-    from tabtap.result import AugmentResult
+def _rows_of(result: AugmentResult, groups: Sequence[str]) -> list[int]:
+    """Return the places of all rows of some groups: COL=VALUE, or a group's label."""
+    from tabtap.result.forgetting import rows_of_group
 
-    if not isinstance(result, AugmentResult):  # the caller has loaded it
-        raise AssertionError
+    rows: list[int] = []
+    for text in groups:
+        name, sign, value = text.rpartition("=")
+        rows += rows_of_group(result, {name: value} if sign else value)
+    return rows
+
+
+def _write_table(result: AugmentResult, table: str, *, force: bool) -> None:
+    from tabtap.files import form_from_json, write_table
+
     frame, _ = result.augmented()
-    write_table(frame, table, like=None, n_real=len(result.real), force=force)
+    n_real = len(result.given_places)
+    source = result.about.source
+    like = form_from_json(source, frame.iloc[:0]) if source else None
+    if like is not None:
+        # No label may be taken for the place of a row in a file that is not there.
+        frame = frame.set_axis([f"row {i}" for i in range(len(frame))], axis=0)
+    write_table(frame, table, like=like, n_real=n_real, force=force)

@@ -262,8 +262,16 @@ _ABOUT_COLUMNS = (
 
 
 @contextmanager
-def told_warnings(screen: Screen, *, everything: bool = False) -> Iterator[list[str]]:
-    """Show our warnings as notes while something runs; give the list of those shown."""
+def told_warnings(
+    screen: Screen,
+    *,
+    everything: bool = False,
+    told_before: type[TapWarning] | None = None,
+) -> Iterator[list[str]]:
+    """Show our warnings as notes while something runs; give the list of those shown.
+
+    ``told_before`` is a warning that is not shown, for its owner has told it already.
+    """
     told: list[str] = []
 
     def tell(message: Any, *about: Any, **more: Any) -> None:  # noqa: ANN401
@@ -274,6 +282,8 @@ def told_warnings(screen: Screen, *, everything: bool = False) -> Iterator[list[
     with warnings.catch_warnings():
         warnings.simplefilter("default" if everything else "ignore")
         warnings.simplefilter("always", TapWarning)
+        if told_before is not None:
+            warnings.simplefilter("ignore", told_before)
         warnings.showwarning = tell
         yield told
 

@@ -3,7 +3,14 @@
 No torch here, and nothing of ``tabtap.table``.
 """
 
-from tabtap.files.formats import ColumnStyle, Dialect, FileTable, Question
+from tabtap.files.formats import (
+    ColumnStyle,
+    Dialect,
+    FileTable,
+    Question,
+    form_from_json,
+    form_to_json,
+)
 from tabtap.files.reading import read_table
 from tabtap.files.writing import check_destination, write_table
 
@@ -13,6 +20,8 @@ __all__ = [
     "FileTable",
     "Question",
     "check_destination",
+    "form_from_json",
+    "form_to_json",
     "read_table",
     "write_table",
 ]

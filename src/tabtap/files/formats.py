@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import pandas as pd
 
 from tabtap.errors import UserInputError, bad_setting
+from tabtap.saved import from_json, to_json
 
 Format = Literal["csv", "tsv", "parquet", "feather", "excel", "jsonl", "json"]
 """``feather`` is any Arrow file; ``json`` is one list of records."""
@@ -175,6 +177,48 @@ class FileTable:
 
     content: bytes = field(default=b"", repr=False)
     """The file as it was, decompressed, so that real rows can be written unchanged."""
+
+
+# ---- How a file is written, without its rows: kept with a result.
+
+
+def form_to_json(table: FileTable) -> str:
+    """Return format, dialect and styles of a file as JSON text."""
+    return json.dumps(
+        {
+            "format": table.format,
+            "dialect": None if table.dialect is None else to_json(table.dialect),
+            "styles": [to_json(style) for style in table.styles],
+        }
+    )
+
+
+def form_from_json(text: str, frame: Any) -> FileTable:  # noqa: ANN401
+    """Return a file of that form whose rows are those of a frame.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If the text is not what ``form_to_json`` wrote.
+    """
+    saved = json.loads(text)
+    styles = [
+        {**style, "spelling": style["spelling"] and _spelling(*style["spelling"])}
+        for style in saved["styles"]
+    ]
+    return FileTable(
+        frame=frame,
+        format=check_format(saved["format"]),
+        path=None,
+        dialect=saved["dialect"] and from_json(Dialect, saved["dialect"]),
+        styles=tuple(from_json(ColumnStyle, style) for style in styles),
+    )
+
+
+def _spelling(*saved: Any) -> Spelling:  # noqa: ANN401
+    spelling = Spelling(*saved)
+    pairs = tuple((float(value), str(cell)) for value, cell in spelling.limits)
+    return spelling._replace(limits=pairs)
 
 
 # ---- Which format a file has, by its name.

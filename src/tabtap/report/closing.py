@@ -85,7 +85,7 @@ def _groups_fact(result: AugmentResult) -> str:
     groups = result.about.groups
     if groups is None:
         return "none: every row was taken to stand for itself"
-    own = result.groups[: len(result.real)]
+    own = result.real_groups
     n_groups = len(np.unique(own.astype(str)))
     return f"{say.count(n_groups)}, each kept on one side of every split"
 

@@ -28,6 +28,7 @@ from tabtap.report.facts import (
 from tabtap.report.plain import INTERVAL, change_text, figure_name, measured_text
 from tabtap.report.verdict import score_meaning
 from tabtap.result import AugmentResult
+from tabtap.result.set_aside import learned_places
 from tabtap.result.why import (
     Case,
     bound_of,
@@ -453,7 +454,8 @@ class Part:
 
 def class_parts(result: AugmentResult, check: Certificate) -> list[Part]:
     """Return the scores of each class or target range that has real rows."""
-    rows = result.real.origin  # of those that are left: their places in the evidence
+    # Of those that are left: their places in the evidence.
+    rows = learned_places(result.real.origin, result.set_aside)
     before, after = (check.evidence[name][rows] for name in ("real", "after"))
     clusters = check.evidence.get("clusters")
     parts = []

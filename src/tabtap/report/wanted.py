@@ -16,6 +16,7 @@ from tabtap.report.drawing import clean
 from tabtap.report.words import ColumnValues, column_title, column_values, short_name
 from tabtap.result import AugmentResult
 from tabtap.result.frames import condition_names
+from tabtap.result.set_aside import learned_places
 from tabtap.result.why import n_given
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 from tabtap.table.table import Table
@@ -81,7 +82,9 @@ def _of_rows(result: AugmentResult, evidence: FloatArray | None) -> FloatArray |
     # One score per fold, or a table of which rows were forgotten.
     if evidence is None or len(evidence) != n_given(result):
         return None
-    scores = np.asarray(evidence, dtype=np.float64)[result.real.origin]
+    scores = np.asarray(evidence, dtype=np.float64)[
+        learned_places(result.real.origin, result.set_aside)
+    ]
     return scores if np.isfinite(scores).all() else None
 
 
@@ -229,7 +232,7 @@ def _region_row(region: Region, mean: float) -> tuple[str, str, str, str]:
 
 def _numbered(result: AugmentResult) -> IntArray:
     """Return the family of every real row, as a number."""
-    own = [str(label) for label in result.groups[: len(result.real)]]
+    own = [str(label) for label in result.real_groups]
     return np.unique(own, return_inverse=True)[1].astype(np.int64)
 
 

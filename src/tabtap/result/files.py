@@ -93,6 +93,9 @@ def _arrays(result: AugmentResult) -> dict[str, NDArray[Any]]:
     arrays |= add_prefix("codes_given", result.codes_given)
     if result.folds is not None:
         arrays["folds"] = result.folds
+    if result.set_aside is not None:
+        arrays |= add_prefix("set_aside", table_to_arrays(result.set_aside.rows))
+        arrays["set_aside_places"] = result.set_aside.places
     for place, certificate in enumerate(result.certificates):
         arrays |= add_prefix(f"certificate{place}", certificate.evidence)
     return arrays
@@ -104,7 +107,8 @@ def _about(result: AugmentResult) -> dict[str, Any]:
     run["settings"] = json.dumps(result.about.settings)
     run["groups"] = groups_to_json(result.about.groups)
     # Files of before there were teachers say nothing of one, and stay as they are.
-    run = {name: v for name, v in run.items() if v or not name.startswith("teacher")}
+    newer = ("teacher", "source")
+    run = {name: v for name, v in run.items() if v or not name.startswith(newer)}
     return {
         "run": run,
         "table": whole_schema_to_json(result.real.schema),
@@ -116,7 +120,20 @@ def _about(result: AugmentResult) -> dict[str, Any]:
         "forgotten": list(result.forgotten),
         "n_removed": result.n_removed,
         **_hashes(result),
+        **_set_aside(result),
     }
+
+
+def _set_aside(result: AugmentResult) -> dict[str, Any]:
+    aside = result.set_aside
+    if aside is None:  # as files were before there were any
+        return {}
+    saved = {
+        "table": whole_schema_to_json(aside.rows.schema),
+        "position": aside.position,
+        "groups": groups_to_json(aside.groups),
+    }
+    return {"set_aside": saved}
 
 
 def _hashes(result: AugmentResult) -> dict[str, Any]:
@@ -432,6 +449,9 @@ class RunAbout:
     likely_groups: str = ""
     """A column that looks like groups, where none were named: whom the rows are of was
     not known, so the answer is not about new ones of them."""
+
+    source: str = ""
+    """How the file is written that the rows came from, as JSON; empty for a frame."""
 
     notes: tuple[str, ...] = ()
     """Sentences about what went otherwise than asked, such as a lesser evaluator."""

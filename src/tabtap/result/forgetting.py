@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from tabtap.domain import Candidates, StepRecord
 from tabtap.errors import UserInputError
 from tabtap.result.frames import NO_TARGET, row_windows
-from tabtap.table.cells import times_from_counts
+from tabtap.result.set_aside import SetAside
+from tabtap.table.cells import decode, times_from_counts
 from tabtap.table.schema import (
     BoolArray,
     Column,
@@ -30,10 +32,17 @@ if TYPE_CHECKING:
     from tabtap.result.result import AugmentResult
 
 
-def forget_rows(result: AugmentResult, row: int | Sequence[int]) -> AugmentResult:
-    """Return a result without some real rows and what descends from them."""
+def forget_rows(
+    result: AugmentResult,
+    row: int | Sequence[int] = (),
+    group: Any = None,  # noqa: ANN401
+) -> AugmentResult:
+    """Return a result without some rows given and what descends from them."""
     rows = _numbers(row)
     _check(result, rows)
+    rows += [place for place in rows_of_group(result, group) if place not in rows]
+    if not rows:
+        raise UserInputError("No row was given. Pass the place of at least one.")
     keep = ~np.isin(result.real.origin, rows)
     if not keep.any():
         raise UserInputError(
@@ -46,6 +55,7 @@ def forget_rows(result: AugmentResult, row: int | Sequence[int]) -> AugmentResul
     groups = None if about.groups is None else about.groups[keep]
     delivered = result.delivered.take(stays)
     clean = without_traces(result.real.take(keep), delivered.rows)
+    learned = sorted({*rows} & {*result.real.origin.tolist()})
     return replace(
         result,
         real=clean.real,
@@ -56,13 +66,116 @@ def forget_rows(result: AugmentResult, row: int | Sequence[int]) -> AugmentResul
         about=replace(
             about, groups=groups, notes=(*about.notes, _note(rows, n_removed))
         ),
-        index=None if result.index is None else result.index[keep],
-        forgotten=tuple(sorted({*result.forgotten, *rows})),
+        index=_labels_left(result, rows),
+        set_aside=_set_aside_left(result, rows),
+        forgotten=tuple(sorted({*result.forgotten, *learned})),
         n_removed=result.n_removed + n_removed,
         codes_given=composed(result.codes_given, clean.kept),
         folds=None if result.folds is None else result.folds[:, keep],
-        content_sha256=_hashes_left(result, stays),
+        content_sha256=_hashes_left(result, stays)
+        if learned
+        else result.content_sha256,
     )
+
+
+def _labels_left(result: AugmentResult, rows: list[int]) -> pd.Index | None:
+    if result.index is None:
+        return None
+    places = result.given_places
+    return result.index[~np.isin(places, rows)]
+
+
+def _set_aside_left(result: AugmentResult, rows: list[int]) -> SetAside | None:
+    """Return the rows set aside that stay, with no level that only the others had."""
+    aside = result.set_aside
+    if aside is None or not np.isin(aside.rows.origin, rows).any():
+        return aside
+    left = aside.without(np.asarray(rows))
+    return replace(left, rows=without_traces(left.rows, left.rows.empty()).real)
+
+
+def rows_of_group(result: AugmentResult, group: Any) -> list[int]:  # noqa: ANN401
+    """Return the places, in the table given, of all rows of some groups that are left.
+
+    ``group`` is a label, a list of labels, or a mapping of columns to values.
+    """
+    if group is None:
+        return []
+    if isinstance(group, Mapping):
+        found = [_rows_with(result, name, value) for name, value in group.items()]
+        return sorted({*found[0]}.union(*found[1:])) if found else []
+    if result.about.groups is None:
+        raise UserInputError(
+            "The run had no groups. Name a column too: group={'patient': 17}, or "
+            "--group patient=17 on the command line."
+        )
+    labels = [*group] if isinstance(group, (list, tuple, set)) else [group]
+    given = result.groups[: len(result.given_places)]
+    places: set[int] = set()
+    for label in labels:
+        own = np.array([_is_value(each, label) for each in given], dtype=bool)
+        if not own.any():
+            raise _no_such("group", label, given.tolist())
+        places |= {*result.given_places[own].tolist()}
+    return sorted(places)
+
+
+def _rows_with(
+    result: AugmentResult,
+    name: Any,  # noqa: ANN401
+    value: Any,  # noqa: ANN401
+) -> list[int]:
+    tables = [
+        result.real,
+        *([] if result.set_aside is None else [result.set_aside.rows]),
+    ]
+    places: list[int] = []
+    seen: list[Any] = []
+    for table in tables:
+        names = [str(column.name) for column in table.schema.features]
+        if str(name) not in names:
+            raise _no_such("column", name, names)
+        position = names.index(str(name))
+        values = values_of(table, position)
+        own = np.array([_is_value(each, value) for each in values], dtype=bool)
+        places += table.origin[own].tolist()
+        seen += values
+    if not places:
+        raise _no_such(f"value in column {str(name)!r}", value, seen)
+    return places
+
+
+def values_of(table: Table, position: int) -> list[Any]:
+    """Return the values of one feature, None where there is none."""
+    column = table.schema.features[position]
+    plain, missing = decode(column, table.cells[position], table.missing[:, position])
+    values: list[Any] = plain.tolist()
+    if family(column.dtype) == "time":
+        values = list(times_from_counts(plain, column.dtype))
+    elif family(column.dtype) == "category":
+        values = [column.categories[int(code)] for code in plain]
+    return [None if hole else v for v, hole in zip(values, missing > 0, strict=True)]
+
+
+def _is_value(value: Any, wanted: Any) -> bool:  # noqa: ANN401
+    """Whether a value is the one that is meant, also where text stands for a number."""
+    if value is None or value != value:  # NaN
+        return False
+    if str(value) == str(wanted):
+        return True
+    try:
+        return float(value) == float(wanted)
+    except (TypeError, ValueError):
+        return False
+
+
+def _no_such(what: str, wanted: Any, known: Sequence[Any]) -> UserInputError:  # noqa: ANN401
+    some = list(dict.fromkeys(str(each) for each in known if each is not None))
+    listed = ", ".join(some[:_SHOWN]) + (", ..." if len(some) > _SHOWN else "")
+    return UserInputError(f"There is no {what} {str(wanted)!r}. There are: {listed}.")
+
+
+_SHOWN = 8
 
 
 def _asked(delivered: Candidates, clean: Traceless) -> NDArray[Any] | None:
@@ -96,12 +209,12 @@ def _numbers(row: int | Sequence[int]) -> list[int]:
 
 
 def _check(result: AugmentResult, rows: list[int]) -> None:
-    if not rows:
-        raise UserInputError("No row was given. Pass the place of at least one.")
-    known = set(result.real.origin.tolist())
-    n_given = len(known) + len(result.forgotten)
+    known = {*result.given_places.tolist()}
+    aside = [] if result.set_aside is None else result.set_aside.places.tolist()
+    gone = {*result.forgotten, *aside} - known
+    n_given = len(known) + len(gone)
     for number in rows:
-        if number in result.forgotten:
+        if number in gone:
             raise UserInputError(
                 f"Real row {number} was forgotten already. Leave it out."
             )

@@ -45,6 +45,7 @@ from tabtap.result.files import (
 from tabtap.result.forgetting import check_codes
 from tabtap.result.frames import groups_from_json, index_from_json
 from tabtap.result.result import AugmentResult
+from tabtap.result.set_aside import SetAside
 from tabtap.saved import from_json
 from tabtap.table.frame import write_frame
 from tabtap.table.schema import IntArray
@@ -160,9 +161,13 @@ def _result(archive: Archive) -> AugmentResult:
         write_frame(real.empty())  # a schema that cannot be written down is none
     run = _run(about["run"])
     index = index_from_json(about["index"])
-    for what in (run.groups, index):
-        if what is not None and len(what) != len(real):
-            raise ValueError(f"{len(what)} labels or groups for {len(real)} rows")
+    aside = _set_aside(archive)
+    n_labels = len(real) + (0 if aside is None else len(aside))
+    for what, n_rows in ((run.groups, len(real)), (index, n_labels)):
+        if what is not None and len(what) != n_rows:
+            raise ValueError(f"{len(what)} labels or groups for {n_rows} rows")
+    if aside is not None and np.isin(aside.places, real.origin).any():
+        raise ValueError("a row that was learned and set aside")
     said = from_json(_Said, {name: about[name] for name in _SAID if name in about})
     codes = strip_prefix("codes_given", arrays)
     check_codes(schema, codes)
@@ -179,10 +184,28 @@ def _result(archive: Archive) -> AugmentResult:
         stop=Stop[about["stop"]],
         about=run,
         index=index,
+        set_aside=aside,
         codes_given=codes,
         folds=_folds(arrays.get("folds"), len(real)),
         **{name: getattr(said, name) for name in _SAID},
     )
+
+
+def _set_aside(archive: Archive) -> SetAside | None:
+    saved, arrays = archive.about.get("set_aside"), archive.arrays
+    if saved is None:
+        return None
+    schema = whole_schema_from_json(saved["table"])
+    rows = table_from_arrays(schema, strip_prefix("set_aside", arrays))
+    position, places = saved["position"], arrays["set_aside_places"]
+    groups = groups_from_json(saved["groups"])
+    if not isinstance(position, int) or not 0 <= position < len(schema.features):
+        raise ValueError(f"no column {position!r} among those set aside")
+    if places.dtype != np.int64 or not np.isin(rows.origin, places).all():
+        raise ValueError("rows set aside at no place")
+    if groups is not None and len(groups) != len(rows):
+        raise ValueError(f"{len(groups)} groups for {len(rows)} rows set aside")
+    return SetAside(rows=rows, position=position, places=places, groups=groups)
 
 
 def _folds(saved: NDArray[Any] | None, n_real: int) -> IntArray | None:

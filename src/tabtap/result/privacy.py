@@ -190,7 +190,7 @@ def _told(near: FloatArray, held_out: Any) -> float:  # noqa: ANN401 - booleans
 def _clusters(result: AugmentResult, asked: Any) -> IntArray | None:  # noqa: ANN401
     if result.about.groups is None:
         return None
-    labels = result.groups[: len(result.real)].astype(str)
+    labels = result.real_groups.astype(str)
     codes: IntArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     return np.asarray(codes[asked])
 

@@ -43,6 +43,7 @@ from tabtap.result.frames import (
     waterfall,
 )
 from tabtap.result.privacy import Privacy, privacy_of
+from tabtap.result.set_aside import SetAside, in_order, put_back
 from tabtap.result.why import Case, case_of, why_sentence
 from tabtap.table.frame import write_frame, write_target
 from tabtap.table.schema import BoolArray, IntArray
@@ -96,7 +97,7 @@ class AugmentResult:
     """Seed, settings, judges, versions, times and notes."""
 
     index: pd.Index | None = None
-    """pandas' labels of the real rows; None counts them."""
+    """pandas' labels of the rows given, those set aside too; None counts them."""
 
     real_sha256: str = ""
     """Of the real rows that the run was given: of their codes."""
@@ -114,6 +115,10 @@ class AugmentResult:
     codes_given: Mapping[str, IntArray] = field(default_factory=dict)
     """The run's codes, which hashes are of, where levels went with those rows."""
 
+    set_aside: SetAside | None = None
+    """Rows without a label: not learned, not judged, and in ``augmented()`` as they
+    were given, in their place."""
+
     folds: IntArray | None = None
     """Shape (n_partitions, n_real): the folds of each real row, as ``provenance`` names
     them.  None in results of older versions, and where generators saw all rows."""
@@ -127,6 +132,7 @@ class AugmentResult:
         about: RunAbout,
         *,
         index: pd.Index | None = None,
+        set_aside: SetAside | None = None,
     ) -> AugmentResult:
         """Return the result of a finished run.
 
@@ -141,7 +147,9 @@ class AugmentResult:
         about : RunAbout
             How the run was made.
         index : pandas.Index, optional
-            Labels of the real rows, if they came in pandas.
+            Labels of the rows given, if they came in pandas.
+        set_aside : SetAside, optional
+            The rows given that have no label.
         """
         progress = outcome.progress
         delivered = progress.committed.take(lineages.delivered(progress.committed.rows))
@@ -155,6 +163,7 @@ class AugmentResult:
             stop=outcome.stop,
             about=about,
             index=index,
+            set_aside=set_aside,
             real_sha256=table_sha256(real),
             content_sha256=content_hashes(real, delivered, progress.steps),
             # Of a sample of many rows they are not those of the rows given.
@@ -218,40 +227,51 @@ class AugmentResult:
     @property
     def synthetic(self) -> Any:  # noqa: ANN401 - the user's container
         """The synthetic rows as X was given; with the target if X had it."""
-        index = None if self.index is None else self._labels()[len(self.real) :]
+        index = None if self.index is None else self._labels()[self._n_given :]
         return write_frame(self.delivered.rows, index=index)
 
     @property
     def synthetic_target(self) -> Any:  # noqa: ANN401 - the user's container
         """The targets of the synthetic rows, as y was given."""
-        index = None if self.index is None else self._labels()[len(self.real) :]
+        index = None if self.index is None else self._labels()[self._n_given :]
         return write_target(self.delivered.rows, index=index)
 
     @property
     def synthetic_mask(self) -> BoolArray:
-        """Over real and synthetic rows: true where a row is synthetic."""
-        return np.arange(len(self.real) + len(self.delivered)) >= len(self.real)
+        """Over the rows of ``augmented()``: true where a row is synthetic."""
+        n_given = self._n_given
+        return np.arange(n_given + len(self.delivered)) >= n_given
 
     @property
     def parent_indices(self) -> IntArray:
-        """Of every synthetic row: the place among the real rows of its ancestor."""
-        place = {int(origin): i for i, origin in enumerate(self.real.origin)}
+        """Of every synthetic row: the place of its ancestor in ``augmented()``."""
+        place = {int(origin): i for i, origin in enumerate(self.given_places)}
         found = [place[int(origin)] for origin in self.delivered.rows.origin]
         return np.array(found, dtype=np.int64)
 
     @property
     def groups(self) -> NDArray[Any]:
-        """Over real and synthetic rows: who a row belongs to.
+        """Over the rows of ``augmented()``: who a row belongs to.
 
         The user's labels, or else every real row for itself; a synthetic row has its
         ancestor's.  A row whose label is missing is alone with its descendants: a
         negative number among numbers, else ``"row <place>"``.  Give them to
         ``GroupKFold`` to keep a row and what was made of it on one side of every split.
         """
-        own: NDArray[Any] = self.real.origin
+        own: NDArray[Any] = self.given_places
         if self.about.groups is not None:
-            own = told_apart(self.about.groups, self.real.origin)
+            labels, aside = self.about.groups, self.set_aside
+            if aside is not None and aside.groups is not None:
+                labels = np.concatenate([labels, aside.groups])
+            labels = labels[in_order(self.real.origin, aside)]
+            own = told_apart(labels, self.given_places)
         return np.concatenate([own, own[self.parent_indices]])
+
+    @property
+    def real_groups(self) -> NDArray[Any]:
+        """Over the real rows that were learned: who a row belongs to."""
+        is_real = in_order(self.real.origin, self.set_aside) < len(self.real)
+        return self.groups[: self._n_given][is_real]
 
     @property
     def provenance(self) -> pd.DataFrame:
@@ -303,7 +323,7 @@ class AugmentResult:
         write_datasheet(self, path)
 
     def augmented(self) -> tuple[Any, Any]:
-        """Return X and y: the real rows as they were, then the synthetic ones.
+        """Return X and y: the rows given as they were, then the synthetic ones.
 
         Returns
         -------
@@ -314,28 +334,47 @@ class AugmentResult:
 
         Notes
         -----
+        Rows that came without a label are among them, in their place and without one:
+        no learner takes them, ``y.notna()`` leaves them out.
+
         Row labels of pandas stay.  New rows go on counting after a RangeIndex or after
         the largest of integer labels, and are called ``"synthetic 0"`` and so on after
         labels of any other kind.
         """
         everything = concat([self.real, self.delivered.rows])
-        index = None if self.index is None else self._labels()
-        frame = write_frame(everything, index=index)
-        return frame, write_target(everything, index=index)
+        written = write_frame(everything), write_target(everything)
+        if self.set_aside is not None and len(self.set_aside):
+            written = put_back(written, self.real.origin, self.set_aside)
+        if self.index is None:
+            return written
+        labels = self._labels()
+        frame, target = (
+            part.set_axis(labels, axis=0) if hasattr(part, "set_axis") else part
+            for part in written
+        )
+        return frame, target
 
-    def forget(self, row: int | Sequence[int]) -> AugmentResult:
-        """Return a result without some real rows and without their descendants.
+    def forget(
+        self,
+        row: int | Sequence[int] = (),
+        *,
+        group: Any = None,  # noqa: ANN401 - a label, some, or a value by column
+    ) -> AugmentResult:
+        """Return a result without some rows given and without their descendants.
 
         Parameters
         ----------
         row : int or sequence of int
             Places in the table that was given, counted from 0.  They stay the same
-            however much is forgotten.
+            however much is forgotten; rows without a label count too.
+        group : label, list of labels, or mapping of column to value, optional
+            All rows of a group of the run, such as ``17``, or all that have a value in
+            a column, such as ``{"patient": 17}``.
 
         Raises
         ------
         UserInputError
-            If there is no such row, or it was forgotten already.
+            If there is no such row or group, or it was forgotten already.
 
         Notes
         -----
@@ -345,7 +384,7 @@ class AugmentResult:
         seen the forgotten ones, except those of the fold they were in: to remove that
         influence too, run again without the rows.
         """
-        return forget_rows(self, row)
+        return forget_rows(self, row, group)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file, whole or not at all; ``load_result`` reads it.
@@ -360,6 +399,21 @@ class AugmentResult:
             If the folder does not exist, or a label cannot be saved.
         """
         save_result(self, path)
+
+    @property
+    def _n_given(self) -> int:
+        return len(self.given_places)
+
+    @property
+    def given_places(self) -> IntArray:
+        """Places, in the table given, of the first rows of ``augmented()``.
+
+        Those of real rows and of rows set aside that were not forgotten since.
+        """
+        if self.set_aside is None:
+            return self.real.origin
+        places = np.concatenate([self.real.origin, self.set_aside.rows.origin])
+        return np.asarray(places[in_order(self.real.origin, self.set_aside)])
 
     def _labels(self) -> pd.Index:
         return continued(self.index, len(self.delivered))

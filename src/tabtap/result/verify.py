@@ -156,7 +156,8 @@ def _real_rows(result: AugmentResult, hashes: Mapping[str, str]) -> Iterator[Fin
 
 
 def _without_forgotten(result: AugmentResult) -> Iterator[Finding]:
-    given = sorted([*result.real.origin.tolist(), *result.forgotten])
+    aside = () if result.set_aside is None else result.set_aside.places.tolist()
+    given = sorted([*result.real.origin.tolist(), *result.forgotten, *aside])
     if given != list(range(len(given))):
         text = "the real rows and those forgotten do not make up the table given"
         yield Finding("wrong", None, text)

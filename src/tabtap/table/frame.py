@@ -25,7 +25,15 @@ from tabtap.table.pandas_columns import (
     write_series,
 )
 from tabtap.table.problems import MIN_ROWS, Findings, not_a_frame, too_few_rows
-from tabtap.table.schema import Column, Container, FrameForm, Kind, Schema, Target
+from tabtap.table.schema import (
+    BoolArray,
+    Column,
+    Container,
+    FrameForm,
+    Kind,
+    Schema,
+    Target,
+)
 from tabtap.table.suspects import are_equal
 from tabtap.table.table import NO_ROW, Table
 from tabtap.table.targets import N_BINS, TaskChoice, check_target_settings, read_target
@@ -268,6 +276,76 @@ def _assemble(
         np.arange(n_rows, dtype=np.int64),
         np.full(n_rows, NO_ROW, dtype=np.int64),
     )
+
+
+# ---- Rows without a label: found before anything is read, and kept as they are.
+
+
+def labelled_rows(
+    frame: Any,  # noqa: ANN401
+    target: Hashable | None = None,
+    y: Any = None,  # noqa: ANN401
+) -> BoolArray | None:
+    """Tell which rows have a label; None if all have, none has, or nobody can tell."""
+    findings = Findings()
+    parts = open_frame(frame, findings)
+    if parts is None or not parts.n_rows:
+        return None
+    parts, position = _place_target(parts, target, y, findings)
+    if position is None or findings.problems:
+        return None
+    raw = findings.attempt(partial(parts.read, position))
+    if raw is None or raw.present.all() or not raw.present.any():
+        return None
+    return raw.present
+
+
+def take_rows(container: Any, rows: BoolArray) -> Any:  # noqa: ANN401
+    """Return some rows of a frame, an array or a target, in the same container."""
+    if isinstance(container, (list, tuple)):
+        container = _as_array(container)
+    if isinstance(container, (pd.DataFrame, pd.Series)):
+        return container.loc[rows]
+    return container.filter(rows) if hasattr(container, "filter") else container[rows]
+
+
+def read_as_given(
+    frame: Any,  # noqa: ANN401
+    target: Hashable | None = None,
+    y: Any = None,  # noqa: ANN401
+) -> tuple[Table, int]:
+    """Return rows that are only kept, and the place of the target among their columns.
+
+    Nothing is inferred: every column, the target too, is exact levels.
+    """
+    findings = Findings()
+    parts = open_frame(frame, findings)
+    if parts is None:
+        raise BadTableError(findings.problems)
+    parts, position = _place_target(parts, target, y, findings)
+    if position is None:
+        raise BadTableError(findings.problems)
+    features = []
+    for i in range(len(parts.names)):
+        raw = parts.read(i)
+        column, cells = encode(raw, Kind.IDENTIFIER, ordered=False)
+        features.append(Feature(column, cells, raw.missing))
+    return _assemble(parts, features, None), position
+
+
+def write_as_given(rows: Table, position: int) -> tuple[Any, Any]:
+    """Return what ``read_as_given`` read: the frame, and the target alone."""
+    columns: list[WrittenColumn] = [
+        (column, decode(column, cells, missing)[0], missing)
+        for column, cells, missing in zip(
+            rows.schema.features, rows.cells, rows.missing.T, strict=True
+        )
+    ]
+    form = rows.schema.form
+    target = pack_target(columns[position], form, None)
+    if form.target_container is not None:
+        columns.pop(position)
+    return pack_frame(columns, form, len(rows), None), target
 
 
 # ---- The containers a table may come in: opened column by column, packed the same way.
