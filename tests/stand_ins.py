@@ -29,23 +29,29 @@ from tabtap.policy.steering import PolicySteering
 
 
 class MoreIsBetter:
-    """Is the surer of the truth the more rows its context has; sign -1: the fewer."""
+    """Is the surer of the truth the more rows its context has; sign -1: the fewer.
 
-    def __init__(self, sign=1.0):
+    ``worse_for`` says of some rows which of them it is the less sure of.
+    """
+
+    def __init__(self, sign=1.0, worse_for=None):
         self.name = "more is better" if sign > 0 else "more is worse"
-        self.sign = sign
+        self.sign, self.worse_for = sign, worse_for
 
     def predict(self, contexts, queries):
         pairs = zip(contexts, queries, strict=True)
         return [self._answer(len(context), asked) for context, asked in pairs]
 
     def _answer(self, n_rows, asked):
-        sure = 1 / (1 + np.exp(-self.sign * n_rows / 50))
+        sign = np.full(len(asked), self.sign)
+        if self.worse_for is not None:
+            sign[self.worse_for(asked)] *= -1
+        sure = 1 / (1 + np.exp(-sign * n_rows / 50))
         if asked.schema.target.task == "regression":
-            off = np.full(len(asked), (1 - sure) * np.std(asked.target_values))
+            off = (1 - sure) * np.std(asked.target_values)
             return ValuePrediction(asked.target_values + off, np.ones(len(asked)))
         n_classes = asked.schema.n_conditions
-        p = np.full((len(asked), n_classes), (1 - sure) / max(n_classes - 1, 1))
+        p = np.repeat((1 - sure)[:, None] / max(n_classes - 1, 1), n_classes, axis=1)
         p[np.arange(len(asked)), asked.target.astype(int)] = sure
         return ClassPrediction(p)
 

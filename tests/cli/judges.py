@@ -6,24 +6,31 @@ from tabtap.domain import ClassPrediction
 
 
 class _Judge:
-    """The surer of the truth the more rows its context has; or the less."""
+    """The surer of the truth the more rows its context has; or the less.
 
-    def __init__(self, sign):
+    The other way round, and less so, for birds of the island that has this code.
+    """
+
+    def __init__(self, sign, worse_island=-1):
         self.name = "more is better" if sign > 0 else "more is worse"
-        self.sign = sign
+        self.sign, self.worse_island = sign, worse_island
 
     def predict(self, contexts, queries):
         return [self._answer(len(c), q) for c, q in zip(contexts, queries, strict=True)]
 
     def _answer(self, n_rows, asked):
-        sure = 1 / (1 + np.exp(-self.sign * n_rows / 50))
+        names = [column.name for column in asked.schema.features]
+        island = asked.cells[names.index("island")]
+        sign = np.where(island == self.worse_island, -0.3 * self.sign, self.sign)
+        sure = 1 / (1 + np.exp(-sign * n_rows / 50))
         n_classes = asked.schema.n_conditions
-        p = np.full((len(asked), n_classes), (1 - sure) / (n_classes - 1))
+        p = np.repeat((1 - sure)[:, None] / (n_classes - 1), n_classes, axis=1)
         p[np.arange(len(asked)), asked.target.astype(int)] = sure
         return ClassPrediction(p)
 
 
 helpful = _Judge(1.0)
+unfair = _Judge(1.0, worse_island=1)
 
 
 def make_harmful():

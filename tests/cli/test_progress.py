@@ -3,7 +3,7 @@ from io import StringIO
 
 import pytest
 
-from tabtap.api.run import RunPlan
+from tabtap.api.progress import RunPlan
 from tabtap.cli.progress import Progress, gain_words
 from tabtap.cli.terminal import Screen, console_on
 from tabtap.domain import Bound

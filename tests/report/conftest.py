@@ -17,6 +17,7 @@ from tabtap.domain import (
     Certificate,
     Feedback,
     Figure,
+    GroupEffect,
     LearnerState,
     Measured,
     StepRecord,
@@ -284,6 +285,31 @@ def too_small(make_result):
     return make_result([check], steps=STEPS, advice=(ALONE,))
 
 
+GAINS = GroupEffect(
+    column="place",
+    value="north",
+    n_rows=12,
+    allowed_loss=0.02,
+    change=Bound(0.09, 0.03, 0.95),
+)
+LOSES = replace(GAINS, value="south", n_rows=11, change=Bound(-0.041, 0.05, 0.95))
+FEW = replace(GAINS, value="east", n_rows=1, change=None)
+
+
+@pytest.fixture(scope="session")
+def harmful(make_result):
+    """A gain that was shown, for which one of three named groups would pay."""
+    check = certificate(committed=False, groups=(GAINS, LOSES, FEW))
+    return make_result([check], steps=STEPS, advice=(ALONE,))
+
+
+@pytest.fixture(scope="session")
+def harmless(make_result):
+    """A gain that no named group would pay for."""
+    check = certificate(groups=(GAINS, FEW))
+    return make_result([check], rows=ROWS, steps=STEPS, advice=(WITH_ROWS,))
+
+
 @pytest.fixture(scope="session")
 def mean(make_result):
     """The promise of a panel's mean, as the paper has it."""
@@ -312,6 +338,8 @@ def every_case(make_result, good, refused, numbers, request):
         "good": good,
         "named": request.getfixturevalue("named"),
         "too small": request.getfixturevalue("too_small"),
+        "harmful": request.getfixturevalue("harmful"),
+        "harmless": request.getfixturevalue("harmless"),
         "mean": request.getfixturevalue("mean"),
         "older": request.getfixturevalue("older"),
         "regression": make_result([ridge], real=numbers, rows=ROWS),

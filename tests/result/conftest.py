@@ -64,6 +64,7 @@ def make_result():
 
     def make(real, *, gain=0.01, budget=9, groups=None, index=None, **settings):
         none_pass = settings.pop("none_pass", False)
+        no_harm = settings.pop("no_harm", {})
         time_budget = settings.pop("time_budget", None)
         commit = CommitConfig(**{"window_length": 2, "confidence": 0.9, **settings})
         config = AugmentConfig(n_steps=12, actions_per_batch=1, commit=commit)
@@ -77,7 +78,7 @@ def make_result():
         if commit.protocol == "crossfit":
             # Every row beside the real ones changes all scores by about the gain.
             referee = WorthReferee(real, lineages, lambda rows: gain * len(rows), name)
-            rule = CrossfitCommitment(real, referee, commit, clusters)
+            rule = CrossfitCommitment(real, referee, commit, clusters, no_harm=no_harm)
         stages = Stages(
             proposer=LineageRows(lineages, mixed),
             gatekeeper=gates(none_pass=none_pass),
@@ -95,7 +96,8 @@ def make_result():
         about = RunAbout(
             seed=0,
             budget=budget,
-            settings={"augment": asdict(config)},
+            settings={"augment": asdict(config)}
+            | ({"no_harm": no_harm} if no_harm else {}),
             evaluator="stand-in",
             referee_why="It is what the user will train.",
             versions={"tabtap": "0"},

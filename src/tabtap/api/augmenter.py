@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -17,10 +17,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 
 from tabtap.api.choices import (
     check_limits,
+    check_weights,
     check_words,
     choose_judge,
     choose_metric,
     choose_mixture,
+    choose_no_harm,
     choose_referee,
     choose_rules,
     commit_for,
@@ -39,7 +41,8 @@ from tabtap.api.choices import (
 )
 from tabtap.api.large import LARGE_PANEL, Whole
 from tabtap.api.own_parts import own_parts
-from tabtap.api.run import Narrator, Request, RunOptions, run
+from tabtap.api.progress import narrator_for
+from tabtap.api.run import Request, RunOptions, run
 from tabtap.config import Preset, preset_named
 from tabtap.errors import RunInterrupted, UserInputError, bad_setting
 from tabtap.evaluate.evaluators import PANEL
@@ -88,6 +91,10 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         The yardstick: any scikit-learn scorer; of two text labels the last is the
         positive one.  Default: the mean of accuracy and of 1 minus half the Brier
         score, or 1 minus the squared error in variances of the target.
+    no_harm : str, list or mapping, optional
+        Columns by whose values real rows are grouped, such as ``["sex", "site"]``, a
+        number at its median.  New rows that are estimated to lower the score of one of
+        these groups by more than 0.02 are not let in; a mapping says by how much.
     rules : str, path, list or Rules, optional
         What every row must obey: a TOML file, rule texts, or callables.
     gates : list of Gate, optional
@@ -125,8 +132,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         Torch device of the backbones.
     n_jobs : int, optional
         Processes for learners that are fitted.
-    verbose : int, default=0
-        1: a line per window on the error stream; 2: a line per step.
+    verbose : int or "auto", default="auto"
+        ``auto``: a display that moves in a notebook, silence elsewhere.  0: silence; 1:
+        that display, or a line per window on the error stream; 2: a line per step.
 
     Attributes
     ----------
@@ -161,6 +169,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         learner: Any = "auto",  # noqa: ANN401
         teacher: Any = "auto",  # noqa: ANN401
         scoring: Any = None,  # noqa: ANN401
+        no_harm: Any = None,  # noqa: ANN401
         rules: Any = None,  # noqa: ANN401
         gates: Any = None,  # noqa: ANN401
         inpainter: Any = None,  # noqa: ANN401
@@ -175,7 +184,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         random_state: Any = None,  # noqa: ANN401
         device: str = "auto",
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: int | Literal["auto"] = "auto",
     ) -> None:
         self.task = task
         self.budget = budget
@@ -185,6 +194,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         self.learner = learner
         self.teacher = teacher
         self.scoring = scoring
+        self.no_harm = no_harm
         self.rules = rules
         self.gates = gates
         self.inpainter = inpainter
@@ -201,7 +211,17 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    # What pipelines of imbalanced-learn pass on: whoever passes groups means them to be
+    # kept apart here as well.
+    __metadata_request__fit_resample: ClassVar[dict[str, bool]] = {"groups": True}
+
+    def fit_resample(
+        self,
+        X: Any,  # noqa: ANN401
+        y: Any,  # noqa: ANN401
+        groups: Any = None,  # noqa: ANN401
+        sample_weight: Any = None,  # noqa: ANN401
+    ) -> tuple[Any, Any]:
         """Return the rows with those added that are shown to help.
 
         Parameters
@@ -210,6 +230,11 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             Features of the real rows.
         y : one-dimensional container
             Their target.
+        groups : array of shape (n_rows,), optional
+            Rows that belong together, where the setting of that name is None: so they
+            come from ``cross_validate`` by metadata routing.
+        sample_weight : array of shape (n_rows,), optional
+            Refused unless all weights are equal: a new row has none.
 
         Returns
         -------
@@ -225,13 +250,47 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         UserInputError
             If a setting cannot be used.
         """
+        check_weights(sample_weight)
         (frame, target), wrap = unwrap(X, y)
-        self.fit_table(frame, y=target)
+        self.fit_table(frame, y=target, groups=groups)
         return wrap(self.result_.augmented())
 
-    def fit(self, X: Any, y: Any) -> TabularAugmenter:  # noqa: ANN401
+    def fit(self, X: Any, y: Any, **metadata: Any) -> TabularAugmenter:  # noqa: ANN401
         """Run, and keep the result; ``fit_resample`` also returns the rows."""
-        self.fit_resample(X, y)
+        self.fit_resample(X, y, **metadata)
+        return self
+
+    def set_fit_resample_request(
+        self, **requests: bool | str | None
+    ) -> TabularAugmenter:
+        """Say which metadata a pipeline passes on to ``fit_resample``.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            ``groups=True`` (the default): what is passed under that name; ``False``:
+            never; a text: what is passed under another name.  ``None``: passing it is
+            an error.
+
+        Raises
+        ------
+        UserInputError
+            If ``fit_resample`` takes no metadata of that name, or imbalanced-learn,
+            whose pipelines route to ``fit_resample``, was not imported.
+        """
+        routing = self.get_metadata_routing()
+        asked = getattr(routing, "fit_resample", None)
+        if asked is None:
+            raise UserInputError(
+                "Metadata is routed to fit_resample by pipelines of imbalanced-learn, "
+                "which was not imported. Import imblearn first."
+            )
+        for name, alias in requests.items():
+            if name not in ("groups", "sample_weight"):
+                must = "be groups or sample_weight"
+                raise bad_setting("metadata", name, must, "Leave it out.")
+            asked.add_request(param=name, alias=alias)
+        self._metadata_request = routing
         return self
 
     def fit_table(
@@ -240,9 +299,12 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         target: Hashable | None = None,
         *,
         y: Any = None,  # noqa: ANN401
+        groups: Any = None,  # noqa: ANN401
         observer: Any = None,  # noqa: ANN401
     ) -> AugmentResult:
         """Run on one frame that holds its target, or on features and ``y``.
+
+        ``groups`` are used where the setting of that name is None.
 
         Returns
         -------
@@ -252,16 +314,17 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         check_limits(self.budget, self.time_budget)
         check_words(self.license_policy, self.checkpoint, self.random_state)
         self.__dict__.pop("result_", None)  # of another table
-        labels, kinds = read_groups(self.groups, frame, self.kinds)
+        named = groups if self.groups is None else self.groups
+        labels, kinds = read_groups(named, frame, self.kinds)
         learned = Labelled.of(frame, target, y, labels)
         real = learned.read(task=self.task, kinds=kinds)
-        groups = None if learned.groups is None else group_codes(learned.groups)
+        codes = None if learned.groups is None else group_codes(learned.groups)
         told = table_notes(real, kinds)
-        likely = group_remark(real, kinds, self.groups)
+        likely = group_remark(real, kinds, named)
         if likely is not None:
             told = (*told, remark_sentence(likely))
-        request, more = with_notes(lambda: self._request(real, groups))
-        narrator = Narrator(int(self.verbose))
+        request, more = with_notes(lambda: self._request(real, codes))
+        narrator = narrator_for(self.verbose)
         terms = RunOptions(
             budget="auto" if self.budget == "auto" else int(self.budget),
             time_budget=self.time_budget,
@@ -354,6 +417,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
                 task,
             ),
             rules=rules,
+            no_harm=choose_no_harm(self.no_harm, real, commit),
             groups=groups,
             mixture=choose_mixture(self.mixture, real),
             carried=carried,
@@ -444,6 +508,7 @@ def augment(  # noqa: PLR0913  every setting, so that editors offer them
     learner: Any = "auto",  # noqa: ANN401
     teacher: Any = "auto",  # noqa: ANN401
     scoring: Any = None,  # noqa: ANN401
+    no_harm: Any = None,  # noqa: ANN401
     rules: Any = None,  # noqa: ANN401
     gates: Any = None,  # noqa: ANN401
     inpainter: Any = None,  # noqa: ANN401
@@ -458,7 +523,7 @@ def augment(  # noqa: PLR0913  every setting, so that editors offer them
     random_state: Any = None,  # noqa: ANN401
     device: str = "auto",
     n_jobs: int | None = None,
-    verbose: int = 0,
+    verbose: int | Literal["auto"] = "auto",
 ) -> AugmentResult:
     """Augment a table that holds its target.
 

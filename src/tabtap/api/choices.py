@@ -48,6 +48,7 @@ from tabtap.inspection.inspect import (
     leak_remarks,
     row_remarks,
 )
+from tabtap.loop.commit import ALLOWED_LOSS, named_columns
 from tabtap.table.schema import IntArray, Task
 from tabtap.table.suspects import copy_groups, lost_columns, target_copies
 from tabtap.table.table import Table
@@ -178,6 +179,33 @@ def choose_rules(rules: Any) -> Rules | None:  # noqa: ANN401
     return Rules.of(rules)
 
 
+def choose_no_harm(
+    no_harm: Any,  # noqa: ANN401
+    real: Table,
+    commit: CommitConfig,
+) -> dict[str, float]:
+    """Return the columns whose groups may not be harmed, and what each may lose."""
+    if no_harm is None:
+        return {}
+    if commit.protocol == "paper":
+        must = "be left out under the paper's protocol, which asks about no single rows"
+        raise bad_setting("no_harm", no_harm, must, "Use preset='default'.")
+    if isinstance(no_harm, (str, int)):
+        no_harm = [no_harm]
+    if not isinstance(no_harm, Mapping):
+        no_harm = dict.fromkeys(no_harm, ALLOWED_LOSS)
+    known = [column.name for column in named_columns(real)]
+    for name, loss in no_harm.items():
+        if name not in known:
+            near = difflib.get_close_matches(str(name), map(str, known), n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else "Check its spelling."
+            raise bad_setting("no_harm", name, "name columns of the table", hint)
+        if not (isinstance(loss, Real) and 0.0 <= float(loss) < float("inf")):
+            must = "be a loss of the score from 0 that a group may have"
+            raise bad_setting(f"no_harm[{name!r}]", loss, must, f"Try {ALLOWED_LOSS}.")
+    return {str(name): float(loss) for name, loss in no_harm.items()}
+
+
 def read_groups(
     groups: Any,  # noqa: ANN401
     frame: Any,  # noqa: ANN401
@@ -273,6 +301,17 @@ def check_words(
     if checkpoint is not None and random_state is None:
         must = "be given with checkpoint=, or no run would find its own state"
         raise bad_setting("random_state", None, must, "Try 0.")
+
+
+def check_weights(sample_weight: Any) -> None:  # noqa: ANN401
+    """Refuse weights of rows that would make a difference."""
+    if sample_weight is None or len(np.unique(np.asarray(sample_weight))) <= 1:
+        return
+    raise UserInputError(
+        "sample_weight cannot be honoured: a new row has no weight, and judges count "
+        "every real row once. Leave it out; to weigh classes, use a learner with "
+        "class_weight='balanced' or a scoring such as 'balanced_accuracy'."
+    )
 
 
 def is_whole(number: object) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,11 +23,12 @@ from tabtap.api.own_parts import (
     describe_function,
     fit_own,
 )
+from tabtap.api.progress import Narrator, NotebookProgress, RunPlan, Watchers
 from tabtap.config import AugmentConfig, Preset
 from tabtap.diffusion import BackboneStack, fit_backbone, fit_fold_backbones
 from tabtap.diffusion.backbone import load_stack
-from tabtap.diffusion.train import TrainingObserver, TrainingProgress
-from tabtap.domain import Alternative, Candidates, Lineages, StepRecord, WindowRecord
+from tabtap.diffusion.train import TrainingObserver
+from tabtap.domain import Alternative, Candidates, Lineages
 from tabtap.domain.judgement import table_sha256
 from tabtap.errors import FileFormatError, RunInterrupted
 from tabtap.evaluate.alternatives import TeacherAlone, Tried, alternatives
@@ -92,6 +92,9 @@ class Request:
     mixture: Wish = "real"
     carried: tuple[Hashable, ...] = ()
     """Identifiers that descendants keep, such as the column of groups."""
+
+    no_harm: Mapping[str, float] = field(default_factory=dict)
+    """Columns whose groups may not be harmed, and what a group may lose."""
 
     own: OwnParts = field(default_factory=OwnParts)
     whole: Whole | None = None
@@ -186,6 +189,7 @@ def make_context(
         commitment = CrossfitCommitment(
             *(referee.real, refereed, config.commit, referee.clusters, teacher),
             lineages=referee.lineages,
+            no_harm=request.no_harm,
         )
     else:
         name = request.evaluator.evaluator.name
@@ -296,6 +300,8 @@ class Checkpoint:
             "mixture": repr(request.mixture),
             "rules": [_rule(rule) for rule in rules],
         }
+        if request.no_harm:
+            decides["no harm"] = dict(request.no_harm)
         if request.whole is not None:
             decides["whole"] = table_sha256(request.whole.real)
         own = {part: text for part, text in request.own.described.items() if text}
@@ -341,143 +347,6 @@ def _rule(rule: Rule) -> list[str]:
     return [rule.name, getattr(rule, "text", code)]
 
 
-# ---- Who is told what happens during a run, from learning the table to the last
-# window.
-#
-# An observer has ``on_step`` and ``on_window``; ``on_training`` and ``on_plan`` if it
-# cares for what comes before.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlan:
-    """How far a run may go and where it begins, once the table is learned."""
-
-    n_steps: int
-    """Most actions that are taken."""
-
-    window_length: int
-    """Actions between two checks."""
-
-    budget: int
-    """Most rows that are added."""
-
-    n_windows: int
-    """Windows that an earlier sitting has done; 0 for a fresh start."""
-
-    n_committed: int
-    """Rows that they have brought."""
-
-    teacher: str = ""
-    """Who gives rows their targets, as a sentence."""
-
-
-@runtime_checkable
-class TrainingWatcher(Protocol):
-    """An observer that also sees how the table is learned."""
-
-    def on_training(self, progress: TrainingProgress) -> None:
-        """Take note of how far the training is."""
-
-
-@runtime_checkable
-class PlanWatcher(Protocol):
-    """An observer that is also told how far the run may go."""
-
-    def on_plan(self, plan: RunPlan) -> None:
-        """Take note of how far the run may go; windows begin."""
-
-
-@dataclass(frozen=True, slots=True)
-class Watchers:
-    """Several observers as one; each is told what it has ears for."""
-
-    observers: tuple[Observer, ...]
-
-    def on_training(self, progress: TrainingProgress) -> None:
-        """Take note of how far the training is."""
-        for observer in self.observers:
-            if isinstance(observer, TrainingWatcher):
-                observer.on_training(progress)
-
-    def on_plan(self, plan: RunPlan) -> None:
-        """Take note of how far the run may go; windows begin."""
-        for observer in self.observers:
-            if isinstance(observer, PlanWatcher):
-                observer.on_plan(plan)
-
-    def on_step(self, record: StepRecord) -> None:
-        """One action was taken and judged."""
-        for observer in self.observers:
-            observer.on_step(record)
-
-    def on_window(self, record: WindowRecord) -> None:
-        """One pool was checked."""
-        for observer in self.observers:
-            observer.on_window(record)
-
-
-# ---- Progress for people who set verbose, in lines on the error stream.
-
-
-_TOLD_EVERY = 20
-"""Steps of training between two tellings."""
-
-
-def _write(line: str) -> None:
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
-
-
-@dataclass(frozen=True, slots=True)
-class Narrator:
-    """Tells what happens: 1 a line per window, 2 a line per step as well."""
-
-    verbose: int = 1
-    write: Callable[[str], None] = _write
-
-    def say(self, line: str) -> None:
-        """Write a line if anything is to be said at all."""
-        if self.verbose:
-            self.write(f"[tabtap] {line}")
-
-    def on_training(self, progress: TrainingProgress) -> None:
-        """Say how far the training is, at every quarter."""
-        share = progress.step / progress.n_steps
-        before = (progress.step - _TOLD_EVERY) / progress.n_steps
-        if int(4 * share) > int(4 * before):
-            left = f"{progress.seconds_left:.0f} s to go"
-            self.say(f"learned {share:.0%} of the steps, at most {left}")
-
-    def on_plan(self, plan: RunPlan) -> None:
-        """Say whether an earlier sitting is taken up."""
-        if plan.teacher:
-            self.say(f"teacher: {plan.teacher}")
-        if plan.n_windows:
-            self.say(f"going on after {plan.n_windows} windows of an earlier sitting")
-
-    def on_step(self, record: StepRecord) -> None:
-        """One action was taken and judged."""
-        if self.verbose > 1:
-            action = record.action
-            self.say(
-                f"step {record.step + 1}: target {action.target}, "
-                f"{action.template.value}, exploration {action.exploration:.2f}, "
-                f"{record.n_admitted} of {record.n_proposed} rows admitted, "
-                f"gain {record.gain:.4g}"
-            )
-
-    def on_window(self, record: WindowRecord) -> None:
-        """One pool was checked."""
-        certificate, left = record.certificate, record.seconds_left
-        to_go = f", at most {left:.0f} s to go" if left else ""
-        decision = "committed" if certificate.committed else "refused"
-        self.say(
-            f"window {certificate.window + 1} {decision}: {certificate.reason}. "
-            f"{record.n_committed} of {record.budget} rows after "
-            f"{record.seconds:.0f} s{to_go}"
-        )
-
-
 # ---- One run from a request to a result, which can be interrupted and taken up again.
 
 
@@ -492,7 +361,7 @@ class RunOptions:
     budget: int | Literal["auto"]
     time_budget: float | None = None
     observer: Observer | None = None
-    narrator: Narrator = field(default_factory=lambda: Narrator(verbose=0))
+    narrator: Narrator | NotebookProgress = field(default_factory=lambda: Narrator(0))
     checkpoint: Path | None = None
     notes: tuple[str, ...] = ()
     index: pd.Index | None = None
@@ -549,7 +418,7 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
             request, terms, lineages, outcome, watch, context.stages.labeller
         )
         raise RunInterrupted(_farewell(result, terms), result) from interrupt
-    terms.narrator.say(outcome.stop.value)
+    terms.narrator.say(f"the run is over: {outcome.stop.value}")
     return _result(request, terms, lineages, outcome, watch, context.stages.labeller)
 
 
@@ -623,6 +492,7 @@ def _result(
             "augment": asdict(request.preset.augment),
             "diffusion": asdict(request.preset.diffusion),
             **({} if teacher is None else {"teaching": asdict(teaching)}),
+            **({"no_harm": dict(request.no_harm)} if request.no_harm else {}),
             **_own_parts(request),
         },
         evaluator=request.evaluator.evaluator.name,

@@ -30,6 +30,7 @@ from tabtap.cli.options import (
     judge_option,
     learner_of,
     mixture_of,
+    no_harm_of,
     run_option,
     seconds_of,
     take_options,
@@ -200,6 +201,14 @@ class Job(TableOptions):
             "The yardstick: any scorer of scikit-learn, such as roc_auc.",
         ),
     ] = None
+    no_harm: Annotated[
+        str | None,
+        judge_option(
+            "--no-harm COLS",
+            "Columns, with commas, whose groups new rows may not be estimated to harm: "
+            "sex,site; a group may lose 0.02 of the score, or as sex=0.05 says.",
+        ),
+    ] = None
     confidence: Annotated[
         float | None,
         judge_option(
@@ -355,6 +364,7 @@ def _settings_of(job: Job, reading: Reading, levels: tuple[Any, ...]) -> dict[st
         "task": reading.task,
         "kinds": dict(reading.kinds),
         "groups": reading.groups,
+        "no_harm": no_harm_of(job.no_harm, reading.frame.columns),
         "mixture": mixture_of(job.mixture, levels),
     }
 
@@ -542,8 +552,11 @@ def show_verdict(
     screen: Screen, result: AugmentResult, files: Mapping[str, str]
 ) -> None:
     """Say whether rows were added, on what evidence, and what was written."""
+    from tabtap.result.why import Case, case_of
+
     n_real, n_new = len(result.real), len(result.delivered)
-    said, style = _HEADLINES[result.verdict]
+    is_harmful = case_of(result) is Case.HARMFUL
+    said, style = _HEADLINES["harmful" if is_harmful else result.verdict]
     said = said.format(n_new=n_new, n_real=n_real)
     if column := result.about.likely_groups:
         said = f"{said} No new {column!r} was tested."
@@ -557,6 +570,7 @@ def show_verdict(
 
 
 _HEADLINES = {
+    "harmful": ("\nA gain that a group would pay for: nothing added.", "bold yellow"),
     "augment": ("\nAugmented: {n_new} rows added to your {n_real}.", "bold green"),
     "gain_too_small": (
         "\nA gain, too small to matter: nothing was added, and your rows are as you "
@@ -572,6 +586,7 @@ _HEADLINES = {
 
 def show_advice(screen: Screen, result: AugmentResult) -> None:
     """Say what else can be done with the rows, the cheapest that is enough first."""
+    from tabtap.api.choices import learner_names
     from tabtap.result.why import advice_line
 
     if not result.advice:
@@ -582,15 +597,9 @@ def show_advice(screen: Screen, result: AugmentResult) -> None:
     if result.about.referee == "best":
         screen.say(
             "No learner was named; --learner NAME asks about the one you will train: "
-            f"{_names()}."
+            f"{', '.join(learner_names())}."
         )
     screen.say("")
-
-
-def _names() -> str:
-    from tabtap.api.choices import learner_names
-
-    return ", ".join(learner_names())
 
 
 def verdict_json(
@@ -621,6 +630,7 @@ def verdict_json(
 
 def promise_json(result: AugmentResult) -> dict[str, Any]:
     """Return learner, figures, effects on others, copies and advice, for programs."""
+    from tabtap.result.datasheet import groups_json
     from tabtap.result.why import deciding
 
     check = deciding(result)
@@ -629,6 +639,7 @@ def promise_json(result: AugmentResult) -> dict[str, Any]:
         "best_alone": None,
         "figures": {},
         "effects": {},
+        "groups": [],
         "copies": None,
         "learners": {},
     }
@@ -647,6 +658,7 @@ def promise_json(result: AugmentResult) -> dict[str, Any]:
                 name: {"gain": _finite(bound.gain), "margin": _finite(bound.margin)}
                 for name, bound in check.effects.items()
             },
+            "groups": groups_json(check),
             "copies": None if check.copies is None else _finite(check.copies.gain),
             "learners": dict(check.learners),
         }

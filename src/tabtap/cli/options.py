@@ -214,6 +214,32 @@ def mixture_of(text: str, levels: Sequence[object]) -> str | dict[object, float]
         ) from None
 
 
+def no_harm_of(
+    text: str | None, names: Sequence[Hashable]
+) -> dict[Hashable, float] | None:
+    """Return the columns whose groups may not be harmed, and what each may lose.
+
+    Examples
+    --------
+    >>> no_harm_of("sex, site=0.05", ["sex", "site"])
+    {'sex': 0.02, 'site': 0.05}
+    """
+    from tabtap.loop.commit import ALLOWED_LOSS
+
+    found = {}
+    for part in [] if text is None else text.split(","):
+        name, sign, loss = part.strip().rpartition("=")
+        column = column_named("--no-harm", name if sign else loss, names)
+        try:
+            found[column] = float(loss) if sign else ALLOWED_LOSS
+        except ValueError:
+            raise UserInputError(
+                f"--no-harm {part.strip()!r} is not usable: a loss is a number, such "
+                "as sex=0.05."
+            ) from None
+    return found or None
+
+
 def column_named(
     option: str, text: str | None, names: Sequence[Hashable]
 ) -> Hashable | None:

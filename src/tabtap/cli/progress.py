@@ -19,7 +19,7 @@ from tabtap.wording import counted, time_words
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from tabtap.api.run import RunPlan
+    from tabtap.api.progress import RunPlan
     from tabtap.compare.runner import Finished
     from tabtap.diffusion.train import TrainingProgress
     from tabtap.domain import Bound, StepRecord, WindowRecord

@@ -155,6 +155,29 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEffect:
+    """What the new rows do to a group of real rows that may not be harmed."""
+
+    column: str
+    value: str
+    """What the rows have in that column: a level, or a side of the median."""
+
+    n_rows: int
+
+    allowed_loss: float
+    """What the group's score may be estimated to lose."""
+
+    change: Bound | None = None
+    """Change of the group's mean score; bars of 95 % to either side.  None: too few
+    rows to tell."""
+
+    @property
+    def is_harmed(self) -> bool:
+        """Whether the group is estimated to lose more than is allowed."""
+        return self.change is not None and bool(self.change.gain < -self.allowed_loss)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
     """Something that one can do with these rows, and how well it does."""
 
@@ -262,6 +285,9 @@ class Certificate:
     effects: Mapping[str, Bound] = field(default_factory=dict)
     """What the new rows do to each learner; bars of 95 % to either side."""
 
+    groups: tuple[GroupEffect, ...] = ()
+    """What they do to the groups that may not be harmed, by following the promise."""
+
     copies: Bound | None = None
     """Gain of as many copies of real rows in the place of new ones."""
 
@@ -283,6 +309,11 @@ class Certificate:
     learners_before: Mapping[str, float] = field(default_factory=dict)
     learners_after: Mapping[str, float] = field(default_factory=dict)
     """Mean score of each learner with the incumbent, and with the pool too."""
+
+    @property
+    def harmed(self) -> tuple[GroupEffect, ...]:
+        """The groups for whose sake the pool is not let in."""
+        return tuple(group for group in self.groups if group.is_harmed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,10 +7,12 @@ letter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabtap.config import CommitConfig
 from tabtap.domain import (
@@ -19,6 +21,7 @@ from tabtap.domain import (
     CommitRequest,
     Decision,
     Figure,
+    GroupEffect,
     Lineages,
     RefereeScores,
     ScoresToBeat,
@@ -37,7 +40,8 @@ from tabtap.domain.judgement import (
     worth_of,
 )
 from tabtap.stages import Referee, Utility
-from tabtap.table.schema import FloatArray, IntArray
+from tabtap.table.cells import times_from_counts
+from tabtap.table.schema import BoolArray, Column, FloatArray, IntArray, Kind
 from tabtap.table.table import Table, concat
 from tabtap.wording import plain_percent
 
@@ -70,6 +74,9 @@ class CrossfitCommitment:
 
     lineages: Lineages | None = None
     """Of ``real``, where the rows that are learned are a sample of it."""
+
+    no_harm: Mapping[str, float] = field(default_factory=dict)
+    """Columns whose groups may not be harmed, and what a group may lose."""
 
     def check(self, request: CommitRequest) -> Decision:
         """Score the pool beside real rows only and beside the incumbent."""
@@ -172,10 +179,15 @@ class CrossfitCommitment:
         figures = self._figures(real, chosen, best_alone, learner)
         copies, over_copies = self._copies(request, real, chosen, best_alone, learner)
         worth = worth_of(self.referee.name, over_real, figures)
+        scores = evidence["real"], evidence["after"]
+        groups = group_effects(
+            self.real, self.no_harm, scores, self._bars, self.clusters
+        )
         verdict = _Verdict(
             shown=bool(over_real.lower > 0.0),
             large=bool(worth >= self.config.min_gain),
             plain=not (figures and figures[0].gain < 0.0),
+            harmed=next((g for g in groups if g.is_harmed), None),
             adds=not len(request.committed) or bool(over_incumbent.lower > 0.0),
         )
         if self.clusters is not None:
@@ -206,6 +218,7 @@ class CrossfitCommitment:
             learner=learner,
             best_alone=best_alone,
             figures=figures,
+            groups=groups,
             copies=copies,
             over_copies=over_copies,
             learners=self.referee.learners,
@@ -262,11 +275,13 @@ class _Verdict:
     shown: bool
     large: bool
     plain: bool
+    harmed: GroupEffect | None
     adds: bool
 
     @property
     def yes(self) -> bool:
-        return self.shown and self.large and self.plain and self.adds
+        harmless = self.harmed is None
+        return self.shown and self.large and self.plain and harmless and self.adds
 
     def reason(
         self,
@@ -287,6 +302,9 @@ class _Verdict:
         if not self.plain:
             name = figures[0].name
             return f"{promise}, but the {name} is estimated to get worse"
+        if self.harmed is not None and self.harmed.change is not None:
+            loss = f"{-self.harmed.change.gain:.4g}"
+            return f"{promise}, but {group_name(self.harmed)} loses {loss}"
         if not self.large:
             return f"{promise}, but a gain of {worth:.4g} is too small to matter"
         if not self.adds:
@@ -309,6 +327,111 @@ def _answers(scores: RefereeScores, learner: str) -> list[FloatArray]:
     if scores.is_mean:
         return list(scores.answers.values())
     return [scores.answers[learner]]
+
+
+# ---- Groups of real rows that may not be harmed.
+#
+# The question is what becomes of a group if the verdict is followed, so its rows keep
+# the scores of the promise.  A pool is refused where harm beyond the loss allowed is
+# likelier than not, by the estimate: to wait until harm is shown would let most of it
+# pass, for groups are small and their bars wide.
+
+
+ALLOWED_LOSS = 0.02
+"""What a group's score may be estimated to lose unless the user says otherwise."""
+
+FEWEST_ROWS = 10
+"""In a smaller group a single row decides, so nothing is told."""
+
+MOST_RARE = 3
+"""Smaller groups of a column that are told one by one."""
+
+
+def group_effects(
+    real: Table,
+    no_harm: Mapping[str, float],
+    scores: Sequence[FloatArray],
+    bars: Bars,
+    clusters: IntArray | None = None,
+) -> tuple[GroupEffect, ...]:
+    """Return what new rows do to every group of some columns.
+
+    ``scores`` are those of the real rows without new ones and with them.
+    """
+    before, after = scores
+    effects = []
+    for column, allowed in no_harm.items():
+        for value, rows in groups_of(real, column):
+            effect = GroupEffect(
+                column=column, value=value, n_rows=int(rows.sum()), allowed_loss=allowed
+            )
+            if effect.n_rows >= FEWEST_ROWS:
+                together = None if clusters is None else clusters[rows]
+                change = gain_bound(before[rows], after[rows], BAR, bars, together)
+                effect = replace(effect, change=change)
+            effects.append(effect)
+    return tuple(effects)
+
+
+def groups_of(real: Table, name: str) -> Iterator[tuple[str, BoolArray]]:
+    """Yield the groups of a column: what their rows have in it, and which these are.
+
+    A number or a time is cut at its median; rows without a value are a group, and so
+    are the values together that few rows have, if there are many.
+    """
+    columns = named_columns(real)
+    place = [str(column.name) for column in columns].index(name)
+    column, cells, hole = columns[place], real.target, np.zeros(len(real), np.bool_)
+    if place < len(real.cells):
+        cells, hole = real.cells[place], real.missing[:, place] > 0
+    if not column.levels and not hole.all():
+        yield from _sides(column, cells, hole)
+    own = [(cells == code) & ~hole for code in range(len(column.levels))]
+    rare = [rows for rows in own if 0 < rows.sum() < FEWEST_ROWS]
+    if len(rare) > MOST_RARE:
+        yield f"{len(rare)} other values", np.any(rare, axis=0)
+    for level, rows in zip(column.levels, own, strict=True):
+        if rows.sum() >= (FEWEST_ROWS if len(rare) > MOST_RARE else 1):
+            yield str(level), rows
+    if hole.any():
+        yield "missing", hole
+
+
+def _sides(
+    column: Column, cells: NDArray[Any], hole: BoolArray
+) -> Iterator[tuple[str, BoolArray]]:
+    """Yield the lower and the upper half of the rows, by some numbers."""
+    numbers = np.sort(cells[~hole])
+    middle = numbers[(len(numbers) - 1) // 2]
+    low, words = cells <= middle, ("at most", "above")
+    if middle == numbers[-1]:  # most rows have the largest value
+        low, words = cells < middle, ("below", "from")
+    for side, word in zip((low, ~low), words, strict=True):
+        if (side & ~hole).any():
+            yield f"{word} {_cell_text(column, middle)}", side & ~hole
+
+
+def named_columns(real: Table) -> tuple[Column, ...]:
+    """Return the columns that groups can be made by: features, then the target."""
+    target = real.schema.target
+    return (*real.schema.features, *(() if target is None else (target.column,)))
+
+
+def _cell_text(column: Column, cell: Any) -> str:  # noqa: ANN401 - of any storage
+    if column.kind is Kind.DATETIME:
+        return str(times_from_counts(np.array([cell]), column.dtype)[0])
+    return f"{cell:.6g}" if column.kind is Kind.CONTINUOUS else str(cell)
+
+
+def group_name(group: GroupEffect) -> str:
+    """Return a group as text.
+
+    Examples
+    --------
+    >>> group_name(GroupEffect(column="sex", value="f", n_rows=9, allowed_loss=0.02))
+    'the group sex (f)'
+    """
+    return f"the group {group.column} ({group.value})"
 
 
 # ---- Parts of a pool, and copies to hold it against.

@@ -27,6 +27,7 @@ from tabtap.report.facts import (
 )
 from tabtap.report.plain import INTERVAL, change_text, figure_name, measured_text
 from tabtap.report.verdict import score_meaning
+from tabtap.report.words import short_name
 from tabtap.result import AugmentResult
 from tabtap.result.set_aside import learned_places
 from tabtap.result.why import (
@@ -34,6 +35,7 @@ from tabtap.result.why import (
     bound_of,
     case_of,
     deciding,
+    group_verdict,
     is_too_small,
     learner_scores,
     n_given,
@@ -63,6 +65,7 @@ def evidence_section(result: AugmentResult) -> Section:
         )
     blocks += [_chart(result), Text((_bar_words(result),)), _table(result)]
     blocks += [*copies_blocks(result), *class_blocks(result)]
+    blocks += group_blocks(result)
     blocks.append(Text((coverage_words(result),)))
     return Section(anchor, title, lead, tuple(blocks))
 
@@ -151,6 +154,8 @@ def _title(result: AugmentResult) -> str:
             "The only set" if len(checks) == 1 else f"The best of {len(checks)} sets"
         )
         return f"{which} of rows gains too little to matter"
+    if case_of(result) is Case.HARMFUL:
+        return "A set of rows gains on the whole, and a group would pay for it"
     if not passed and len(checks) == 1:
         return "The only set of rows did not clear the bar"
     if not passed:
@@ -221,6 +226,8 @@ def decision_words(check: Certificate) -> str:
 def _shown_and_refused(check: Certificate) -> str:
     if check.figures and check.figures[0].gain < 0:
         return f"refused, {figure_name(check.figures[0].name)} gets worse"
+    if check.harmed:
+        return "refused, harms a group"
     if is_too_small(check):
         return "refused, too small to matter"
     return "refused, adds nothing"
@@ -344,6 +351,8 @@ def effects_title(result: AugmentResult, check: Certificate) -> str:
         )
     if case_of(result) is Case.TOO_SMALL:
         return f"{say.capital(told)}; the gain is too small to matter"
+    if case_of(result) is Case.HARMFUL:
+        return f"{say.capital(told)}, and a group that may not be harmed would lose"
     if not told.startswith("none"):
         best = "the mean of them" if is_mean(result) else "the best without new rows"
         shown = "rises" if is_mean(result) else "is beaten"
@@ -381,6 +390,39 @@ def _learner_table(result: AugmentResult, check: Certificate) -> TableBlock:
         bars,
         align_right=frozenset({1, 2, 3}),
     )
+
+
+# ---- What the rows do to the groups that may not be harmed.
+
+
+def group_blocks(result: AugmentResult) -> list[Block]:
+    """Return the change of every group's score, where groups were named."""
+    check = deciding(result)
+    if check is None or not check.groups:
+        return []
+    rows = tuple(
+        (
+            f"{short_name(group.column)}: {short_name(group.value)}",
+            say.count(group.n_rows),
+            measured_text(_as_measured(group.change), signed=True),
+            say.size(group.allowed_loss),
+            group_verdict(group),
+        )
+        for group in check.groups
+    )
+    kind = "" if check.committed else " This set of rows was not added."
+    return [
+        TableBlock(
+            "Groups that may not be harmed",
+            ("Group", "Real rows", "Change of its score", "May lose", "Found"),
+            rows,
+            "A set of rows is not let in if a group is estimated to lose more than it "
+            "may. The estimate decides, not its bar: where a group is small the bar is "
+            "wide, so \u201cno harm estimated\u201d does not show that there is none. "
+            f"\u00b1 is a {say.percent(INTERVAL)} interval.{kind}",
+            align_right=frozenset({1, 2, 3}),
+        )
+    ]
 
 
 # ---- Copies of real rows in the place of new ones, as a control.

@@ -45,9 +45,11 @@ from tabtap.result.why import (
     case_of,
     copies_words,
     deciding,
+    harm_words,
     metric_name,
     n_added,
     n_given,
+    no_harm_words,
     strictest_gate,
     task_name,
 )
@@ -110,7 +112,7 @@ def _shown(result: AugmentResult) -> Story:
     if check.learner and not is_mean(result):
         train = f" and train {who_judged(result, check)}"
     said = [_promise(result, check), _score_words(result, check)]
-    said += [*_cheaper(result), *_copies(check)]
+    said += [*_no_harm(check), *_cheaper(result), *_copies(check)]
     return f"Add {rows}{train}", tuple(said), "good"
 
 
@@ -265,6 +267,24 @@ def _too_small(result: AugmentResult) -> Story:
     )
 
 
+def _harmful(result: AugmentResult) -> Story:
+    check = _decided(result)
+    said = (
+        f"{_tried(result, check)}, with {_sure(result, bound_of(check))} by at least "
+        f"{_at_least(bound_of(check))}. But {with_page_signs(harm_words(check))}."
+    )
+    return (
+        "A gain that a group would pay for: your table is returned as it was",
+        (*_advice(result), said, *_no_harm(check)),
+        "caution",
+    )
+
+
+def _no_harm(check: Certificate) -> list[str]:
+    words = no_harm_words(check)
+    return [f"{say.capital(with_page_signs(words))}."] if words else []
+
+
 def _advice(result: AugmentResult) -> list[str]:
     """Say what to do instead: the cheapest thing that nothing is shown to beat."""
     first = first_enough(result)
@@ -384,6 +404,7 @@ _STORIES: dict[Case, Callable[[AugmentResult], Story]] = {
     Case.PAPER: _paper,
     Case.UNPROVEN: _unproven,
     Case.TOO_SMALL: _too_small,
+    Case.HARMFUL: _harmful,
     Case.REFUSED: _refused,
     Case.BARREN: _barren,
     Case.UNCHECKED: _unchecked,
@@ -583,6 +604,21 @@ _SMALL_GAIN = (
 )
 
 
+_HARM = (
+    Point(
+        _MEANS,
+        "New rows were made and shown to help on the whole, but a group that you named "
+        "in no_harm is estimated to be predicted worse with them. So they were not let "
+        "in.",
+    ),
+    Point(
+        _MEANS_NOT,
+        "It does not say that the group is harmed for sure: its bar tells how much is "
+        "known of it. More real rows of that group would help most.",
+    ),
+)
+
+
 def meaning_of(result: AugmentResult) -> tuple[Point, ...]:
     """Return what the verdict means and does not mean, a paragraph each."""
     case = case_of(result)
@@ -593,7 +629,7 @@ def meaning_of(result: AugmentResult) -> tuple[Point, ...]:
         return _PAPER
     if case in (Case.SHOWN, Case.REMOVED):
         return (Point(_MEANS, _how(result)), Point(_MEANS_NOT, _CLAIMS_NOT))
-    return _SMALL_GAIN if case is Case.TOO_SMALL else _NO_GAIN
+    return {Case.TOO_SMALL: _SMALL_GAIN, Case.HARMFUL: _HARM}.get(case, _NO_GAIN)
 
 
 def score_meaning(result: AugmentResult) -> str:

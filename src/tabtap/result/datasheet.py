@@ -16,7 +16,7 @@ from tabtap.errors import UserInputError
 from tabtap.result.files import finite
 from tabtap.result.frames import condition_names
 from tabtap.result.privacy import privacy_of
-from tabtap.result.why import bound_of, is_taught, n_given
+from tabtap.result.why import bound_of, group_verdict, is_taught, n_given
 from tabtap.wording import count_of
 
 if TYPE_CHECKING:
@@ -141,8 +141,27 @@ def _certificate(check: Certificate) -> dict[str, Any]:
         "gain_at_least": bound.lower,
         "confidence": bound.confidence,
         "figures": whole.get("figures", []),
+        "groups_not_to_be_harmed": groups_json(check),
         "rows_sha256": check.pool_sha256,
     }
+
+
+def groups_json(check: Certificate) -> list[dict[str, Any]]:
+    """Return what the rows do to each group that may not be harmed."""
+    found: list[dict[str, Any]] = []
+    for group in check.groups:
+        change = group.change
+        told = {
+            "column": group.column,
+            "value": group.value,
+            "rows": group.n_rows,
+            "change": None if change is None else change.gain,
+            "margin": None if change is None else change.margin,
+            "may_lose": group.allowed_loss,
+            "verdict": group_verdict(group),
+        }
+        found.append(finite(told))
+    return found
 
 
 def _teacher(result: AugmentResult) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabtap.archive import DAMAGE
-from tabtap.domain import Bound, Certificate
+from tabtap.domain import Bound, Certificate, GroupEffect
 from tabtap.domain.judgement import (
     Bars,
     confidence_at,
@@ -30,11 +30,13 @@ from tabtap.domain.judgement import (
     worth_of,
 )
 from tabtap.loop.augment import attempts_used
+from tabtap.loop.commit import group_effects, named_columns
 from tabtap.result.files import content_hashes, readable_copies
 from tabtap.result.forgetting import as_given
 from tabtap.result.frames import row_windows
 from tabtap.result.loading import read_members
 from tabtap.result.result import AugmentResult
+from tabtap.table.schema import IntArray
 from tabtap.wording import counted
 
 _EVIDENCE = {"crossfit": ("real", "before", "after"), "paper": ("fold_gains",)}
@@ -119,6 +121,7 @@ def verify(result: AugmentResult) -> list[Finding]:
         texts = [*_order(certificate, before), *_usable(certificate)]
         if not texts:
             texts += [*_measured(certificate), *_standing(certificate, before)]
+            texts += _groups(result, certificate)
             texts += _decided(certificate, before, commit) if known else ()
         findings += [Finding("wrong", certificate.window, text) for text in texts]
     return findings
@@ -340,6 +343,34 @@ def _measured_by_scores(certificate: Certificate) -> Iterator[str]:
             yield f"score_{name} is {score:.6g}, the scores have mean {mean:.6g}"
 
 
+def _groups(result: AugmentResult, certificate: Certificate) -> Iterator[str]:
+    """Recompute what the rows do to groups that may not be harmed."""
+    stated, evidence = certificate.groups, certificate.evidence
+    no_harm = {group.column: group.allowed_loss for group in stated}
+    if no_harm != result.about.settings.get("no_harm", {}):
+        yield "the groups that may not be harmed are not those of the settings"
+    elif no_harm and not result.forgotten:
+        scores = [evidence.get(name, np.zeros(0)) for name in ("real", "after")]
+        known = {str(column.name) for column in named_columns(result.real)}
+        if scores[0].shape != (len(result.real),) or not no_harm.keys() <= known:
+            yield "the groups that may not be harmed are not those of the table"
+            return
+        bars, clusters = _bars(certificate), _clusters(certificate)
+        found = group_effects(result.real, no_harm, scores, bars, clusters)
+        pairs = zip(found, stated, strict=False)
+        if len(found) != len(stated) or not all(_same_group(*p) for p in pairs):
+            yield "what the rows do to groups is not what the scores give"
+
+
+def _same_group(left: GroupEffect, right: GroupEffect) -> bool:
+    one, other = left.change, right.change
+    if replace(left, change=None) != replace(right, change=None):
+        return False
+    if one is None or other is None:
+        return one is other
+    return _same_bound(one, other)
+
+
 def _standing(certificate: Certificate, before: Sequence[Certificate]) -> Iterator[str]:
     """Check that scores before a pool are those after the last one committed."""
     if certificate.protocol != "crossfit":
@@ -400,21 +431,29 @@ def _rule(
     adds = first or bound.lower > 0.0
     plain = certificate.figures[0].gain if certificate.figures else 0.0
     large = worth_of(certificate.scorer, over_real, certificate.figures) >= min_gain
-    return bool(over_real.lower > 0.0 and large and plain >= 0.0 and adds)
+    harmless = plain >= 0.0 and not certificate.harmed
+    return bool(over_real.lower > 0.0 and large and harmless and adds)
 
 
 def _bound(certificate: Certificate, base: str, confidence: float) -> Bound:
     evidence = certificate.evidence
-    clusters = evidence.get("clusters")
-    whole = None if clusters is None else clusters.astype(np.int64)
     before, after = (np.asarray(evidence[name]) for name in (base, "after"))
+    bars, clusters = _bars(certificate), _clusters(certificate)
+    return gain_bound(before, after, confidence, bars, clusters)
+
+
+def _bars(certificate: Certificate) -> Bars:
     n_folds = certificate.n_folds
-    bars = Bars(
+    return Bars(
         certificate.widening or float(np.sqrt(1.0 + n_folds / (n_folds - 1))),
         is_squared=certificate.is_squared,
         is_strict=is_best_of_several(certificate.scorer),
     )
-    return gain_bound(before, after, confidence, bars, whole)
+
+
+def _clusters(certificate: Certificate) -> IntArray | None:
+    clusters = certificate.evidence.get("clusters")
+    return None if clusters is None else clusters.astype(np.int64)
 
 
 def _same_bound(left: Bound, right: Bound) -> bool:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tabtap.domain import Alternative, Bound, Certificate, Figure
+from tabtap.domain import Alternative, Bound, Certificate, Figure, GroupEffect
 from tabtap.loop import Stop
+from tabtap.loop.commit import group_name
 from tabtap.result.frames import Waterfall
 from tabtap.result.privacy import cells_words
 from tabtap.table.schema import Task
@@ -28,6 +29,7 @@ class Case(Enum):
     PAPER = "rows were added by the paper's rule"
     UNPROVEN = "there are rows, and no record of a check"
     TOO_SMALL = "a gain was shown, too small to matter"
+    HARMFUL = "a gain was shown, at the cost of a group"
     REFUSED = "pools were checked, and none was shown to help"
     BARREN = "no candidate was left to be checked"
     UNCHECKED = "the run ended before its first check"
@@ -51,7 +53,14 @@ def case_of(result: AugmentResult) -> Case:
         return Case.UNCHECKED
     if check is None:
         return Case.BARREN
+    if is_harmful(check):
+        return Case.HARMFUL
     return Case.TOO_SMALL if is_too_small(check) else Case.REFUSED
+
+
+def is_harmful(check: Certificate) -> bool:
+    """Tell whether a gain was shown that a named group would pay for."""
+    return bool(check.shown and not check.committed and check.harmed)
 
 
 def is_too_small(check: Certificate) -> bool:
@@ -62,6 +71,7 @@ def is_too_small(check: Certificate) -> bool:
         and check.shown
         and not check.committed
         and not any_committed_before(check)
+        and not check.harmed
         and plain >= 0.0
     )
 
@@ -262,6 +272,44 @@ def copies_words(check: Certificate) -> str:
     )
 
 
+def harm_words(check: Certificate) -> str:
+    """Say which group would be harmed, where one would: the one that loses most."""
+    losses = {-g.change.gain: g for g in check.harmed if g.change is not None}
+    if not losses:
+        return ""
+    group = losses[max(losses)]
+    margin = 0.0 if group.change is None else group.change.margin
+    said = (
+        f"{group_name(group)} is estimated to lose {_figure(max(losses))} ± "
+        f"{_figure(margin)}, more than the {group.allowed_loss:g} allowed"
+    )
+    others = len(check.harmed) - 1
+    return said + (f"; so {counted(others, 'other group')}" if others else "")
+
+
+def no_harm_words(check: Certificate) -> str:
+    """Say that no named group is estimated to be harmed, and of whom it is not told."""
+    told = [group for group in check.groups if group.change is not None]
+    few = [group_name(group) for group in check.groups if group.change is None]
+    parts = []
+    if told and not check.harmed:
+        columns = listed(list(dict.fromkeys(group.column for group in told)))
+        most = max(group.allowed_loss for group in told)
+        parts.append(f"no group of {columns} is estimated to lose more than {most:g}")
+    if few:
+        parts.append(f"too few rows to tell of {listed(few)}")
+    return "; ".join(parts)
+
+
+def group_verdict(group: GroupEffect) -> str:
+    """Return what becomes of a group, in a few words."""
+    if group.change is None:
+        return "too few rows to tell"
+    if group.is_harmed:
+        return "harmed"
+    return "gains" if group.change.lower > 0.0 else "no harm estimated"
+
+
 def setting_words(result: AugmentResult) -> str:
     """Say that a setting of the learner does as well without rows, where it does."""
     with_rows = next((a for a in result.advice if "with new rows" in a.name), None)
@@ -357,7 +405,7 @@ def _paper_evidence(certificate: Certificate) -> str:
 
 def _details(result: AugmentResult, check: Certificate) -> str:
     """Say whom the rows help or harm, what does as well, and what a score is."""
-    parts = [effect_words(check), copies_words(check)]
+    parts = [effect_words(check), no_harm_words(check), copies_words(check)]
     if check.committed and len(check.learners) == 1:
         parts.append(setting_words(result))
     if words := _score_words(result):
@@ -383,9 +431,10 @@ def _reason_for_none(result: AugmentResult, best: Certificate | None) -> str:
             f"there is no room for a gain, as the score with the {n_given(result)} "
             f"real rows alone is {_figure(best.score_real)} already"
         )
-    if is_too_small(best):
+    if is_too_small(best) or is_harmful(best):
         which = "the only pool" if only else f"of {pools} the best"
-        found = f"{which} was shown to help, by too little to matter"
+        short = "but not everybody" if best.harmed else "by too little to matter"
+        found = f"{which} was shown to help, {short}"
     elif only:
         found = "the only pool was not shown to help"
     else:
@@ -433,6 +482,8 @@ def _shortfall(result: AugmentResult, certificate: Certificate) -> str:
             f"{said} at {sure} confidence, but the {plain.name} is estimated to get "
             f"worse, by {_figure(-plain.gain)}{details}"
         )
+    if certificate.harmed:
+        return f"{said} at {sure} confidence, but {harm_words(certificate)}{details}"
     return f"{said} at {sure} confidence, a gain too small to matter{details}"
 
 
