@@ -124,13 +124,15 @@ def bad_setting(name: str, got: object, must: str, fix: str) -> UserInputError:
 # ---- Optional packages, imported when first used, with the way to install them.
 
 
-def require(module: str) -> Any:  # noqa: ANN401  a module has no narrower type here
-    """Import a module of the ``bench`` extra, or raise how to install it."""
+def require(
+    module: str, *, extra: str = "bench", purpose: str = "The comparison"
+) -> Any:  # noqa: ANN401  a module has no narrower type here
+    """Import a module of an extra, or raise how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
         raise UserInputError(
-            f"The comparison needs {package}, which is not installed. "
-            'Run: pip install "tabtap[bench]"'
+            f"{purpose} needs {package}, which is not installed. "
+            f'Run: pip install "tabtap[{extra}]"'
         ) from error

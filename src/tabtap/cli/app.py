@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 
 from tabtap import __version__
-from tabtap.cli import augment, bench, check, compare, demo, inspect, results, weights
+from tabtap.cli import (
+    augment,
+    bench,
+    check,
+    compare,
+    demo,
+    inspect,
+    results,
+    serve,
+    weights,
+)
 from tabtap.cli.terminal import (
     NO_READER,
     HelpfulGroup,
@@ -70,6 +80,7 @@ _COMMANDS: tuple[tuple[str, str, Callable[..., int]], ...] = (
     ("forget", results.FORGET_EPILOG, results.forget),
     ("compare", compare.EPILOG, compare.compare),
     ("demo", demo.EPILOG, demo.demo),
+    ("serve", serve.EPILOG, serve.serve),
 )
 for _name, _examples, _command in _COMMANDS:
     add_command(app, _name, _command, epilog=_examples)

@@ -552,15 +552,7 @@ def show_verdict(
     screen: Screen, result: AugmentResult, files: Mapping[str, str]
 ) -> None:
     """Say whether rows were added, on what evidence, and what was written."""
-    from tabtap.result.why import Case, case_of
-
-    n_real, n_new = len(result.real), len(result.delivered)
-    is_harmful = case_of(result) is Case.HARMFUL
-    said, style = _HEADLINES["harmful" if is_harmful else result.verdict]
-    said = said.format(n_new=n_new, n_real=n_real)
-    if column := result.about.likely_groups:
-        said = f"{said} No new {column!r} was tested."
-    screen.say(said, style)
+    screen.say(f"\n{headline(result)}", _STYLES[result.verdict])
     screen.say(f"{result.why}\n")
     show_advice(screen, result)
     width = max((len(what) for what in files), default=0)
@@ -569,18 +561,30 @@ def show_verdict(
         screen.say(f"{what.capitalize():<{width}}  {named}")
 
 
+def headline(result: AugmentResult) -> str:
+    """Return the verdict as a sentence."""
+    from tabtap.result.why import Case, case_of
+
+    n_real, n_new = len(result.real), len(result.delivered)
+    is_harmful = case_of(result) is Case.HARMFUL
+    said = _HEADLINES["harmful" if is_harmful else result.verdict]
+    said = said.format(n_new=n_new, n_real=n_real)
+    if column := result.about.likely_groups:
+        said = f"{said} No new {column!r} was tested."
+    return said
+
+
+_AS_GIVEN = "nothing was added, and your rows are as you gave them."
 _HEADLINES = {
-    "harmful": ("\nA gain that a group would pay for: nothing added.", "bold yellow"),
-    "augment": ("\nAugmented: {n_new} rows added to your {n_real}.", "bold green"),
-    "gain_too_small": (
-        "\nA gain, too small to matter: nothing was added, and your rows are as you "
-        "gave them.",
-        "bold yellow",
-    ),
-    "no_gain": (
-        "\nNo gain: nothing was added, and your rows are as you gave them.",
-        "bold yellow",
-    ),
+    "harmful": "A gain that a group would pay for: nothing added.",
+    "augment": "Augmented: {n_new} rows added to your {n_real}.",
+    "gain_too_small": f"A gain, too small to matter: {_AS_GIVEN}",
+    "no_gain": f"No gain: {_AS_GIVEN}",
+}
+_STYLES = {
+    "augment": "bold green",
+    "gain_too_small": "bold yellow",
+    "no_gain": "bold yellow",
 }
 
 
@@ -610,6 +614,7 @@ def verdict_json(
     return json_text(
         {
             "verdict": result.verdict,
+            "headline": headline(result),
             "why": result.why,
             "n_real": len(result.given_places),
             "n_set_aside": 0 if result.set_aside is None else len(result.set_aside),
@@ -631,7 +636,7 @@ def verdict_json(
 def promise_json(result: AugmentResult) -> dict[str, Any]:
     """Return learner, figures, effects on others, copies and advice, for programs."""
     from tabtap.result.datasheet import groups_json
-    from tabtap.result.why import deciding
+    from tabtap.result.why import advice_line, deciding
 
     check = deciding(result)
     found: dict[str, Any] = {
@@ -666,6 +671,7 @@ def promise_json(result: AugmentResult) -> dict[str, Any]:
         {
             "name": option.name,
             "words": option.words,
+            "line": advice_line(option),
             "figure": option.figure or None,
             "value": _measured(option.value),
             "score": _measured(option.score),

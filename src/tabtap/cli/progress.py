@@ -6,11 +6,16 @@ written.  An observer sees values and cannot change the run.
 
 from __future__ import annotations
 
+import _thread
+import json
 import math
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tabtap.cli.terminal import Screen
@@ -150,11 +155,14 @@ class Progress:
     redraw: Callable[[], None] = _nothing
     """Draws at once what is otherwise drawn a few times a second."""
 
+    feed: Feed | None = field(default_factory=lambda: Feed.asked_for())
+    """Where a program that started the run reads how far it is."""
+
     def watched(self) -> AbstractContextManager[object]:
         """Draw it until the run is over, if there is a terminal to draw on."""
         if not self.screen.is_lively:
             self.screen.say("Learning the table ...")
-            return nullcontext()
+            return nullcontext() if self.feed is None else self.feed.watched(self)
         live = _live(self, per_second=8)
         self.redraw = live.refresh
         return live
@@ -163,6 +171,7 @@ class Progress:
         """Take note of how far the training is."""
         self.share = progress.step / progress.n_steps
         self.left = progress.seconds_left, self.clock()
+        self._tell()
         self.redraw()
 
     def on_plan(self, plan: RunPlan) -> None:
@@ -172,10 +181,11 @@ class Progress:
         self.n_steps = plan.n_windows * plan.window_length
         self.share = self._share()
         if plan.teacher:
-            self.screen.say(f"Teacher: {plan.teacher}")
+            self._say(f"Teacher: {plan.teacher}")
         if plan.n_windows:
             done = counted(plan.n_windows, "window")
-            self.screen.say(f"Going on after {done}, {plan.n_committed} rows so far.")
+            self._say(f"Going on after {done}, {plan.n_committed} rows so far.")
+        self._tell(at_once=True)
         self.redraw()
 
     def on_step(self, record: StepRecord) -> None:
@@ -185,6 +195,7 @@ class Progress:
         length = 0 if self.plan is None else self.plan.window_length
         at_end = bool(length) and self.n_steps % length == 0
         self.stage = "judging them" if at_end else "generating rows"
+        self._tell(at_once=at_end)
         if at_end:
             self.redraw()
 
@@ -202,10 +213,20 @@ class Progress:
             self.n_refused += 1
         self.share = self._share()
         told = "let in" if certificate.committed else "refused"
-        self.screen.say(
+        self._say(
             f"Window {certificate.window + 1}: {certificate.n_rows} rows {told}, "
             f"{gain_words(bound)}; {record.n_committed} of {record.budget} rows so far."
         )
+        self._tell(at_once=True)
+
+    def _say(self, text: str) -> None:
+        self.screen.say(text)
+        if self.feed is not None:
+            self.feed.said.append(text)
+
+    def _tell(self, *, at_once: bool = False) -> None:
+        if self.feed is not None:
+            self.feed.tell(self, at_once=at_once)
 
     def seconds_left(self) -> float | None:
         """Return what may be left by now; None where it is not known."""
@@ -249,6 +270,80 @@ def gain_words(bound: Bound | None) -> str:
     if bound.lower <= 0:
         return f"gain {bound.gain:+.3f}, not shown"
     return f"gain {bound.gain:+.3f}, at least {bound.lower:+.3f}"
+
+
+# ---- For a program that has started the run: a file that says how far it is.
+
+
+_FEED = "TABTAP_PROGRESS"
+"""The variable of the environment that names the file."""
+
+_FEED_SECONDS = 0.25
+
+
+@dataclass(slots=True)
+class Feed:
+    """A file with all that is known of a run, as one JSON object, always whole.
+
+    Whoever asks for it holds the other end of standard input.  Once that is closed, by
+    will or because its holder is no more, the run ends in order, as with Ctrl-C.
+    """
+
+    path: Path
+    said: list[str] = field(default_factory=list)
+    """What was said on the screen so far."""
+
+    told: float = -math.inf
+    is_over: bool = False
+
+    @classmethod
+    def asked_for(cls) -> Feed | None:
+        """Return the feed that the environment names; None if it names none."""
+        place = os.environ.get(_FEED)
+        return cls(Path(place)) if place else None
+
+    @contextmanager
+    def watched(self, progress: Progress) -> Iterator[None]:
+        """Tell from the first moment on, and end when nobody listens any more."""
+        self.tell(progress, at_once=True)
+        threading.Thread(target=self._listen, daemon=True).start()
+        try:
+            yield
+        finally:
+            self.is_over = True
+            progress.stage, progress.share, progress.left = "writing", 1.0, None
+            self.tell(progress, at_once=True)
+
+    def tell(self, progress: Progress, *, at_once: bool) -> None:
+        """Write where the run stands, a few times a second at most."""
+        now = time.monotonic()
+        if not at_once and now - self.told < _FEED_SECONDS:
+            return
+        self.told = now
+        text = json.dumps(
+            {
+                "stage": progress.stage,
+                "share": min(progress.share, 1.0),
+                "line": progress.line(),
+                "seconds_left": progress.seconds_left(),
+                "n_rows": progress.n_rows,
+                "budget": None if progress.plan is None else progress.plan.budget,
+                "said": self.said,
+            }
+        )
+        beside = self.path.with_name(f"{self.path.name}.new")
+        # A run does not end because nobody can read how far it is.
+        with suppress(OSError):
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(self.path)
+
+    def _listen(self) -> None:
+        # Not by sys.stdin, whose lock would be held when the process ends.
+        with suppress(OSError):
+            while os.read(0, 1):
+                pass
+        if not self.is_over:
+            _thread.interrupt_main()
 
 
 # ---- Both on a terminal: a bar with what stands beside it, and a line below.
