@@ -33,6 +33,7 @@ __all__ = [
 
 Protocol = Literal["crossfit", "paper"]
 PolicyLoss = Literal["logistic", "kto"]
+Explored = Literal["columns", "numbers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +127,14 @@ class ProposalConfig:
     redraw_target: bool = True
     """Whether a regression target is drawn anew, near its own and inside its bin."""
 
+    explored: Explored = "columns"
+    """What exploration takes its share of: all columns that the template frees, or
+    their numbers only, the others being redrawn always, as in the paper."""
+
     def __post_init__(self) -> None:
+        if self.explored not in ("columns", "numbers"):
+            must = "be 'columns' or 'numbers'"
+            raise bad_setting("explored", self.explored, must, "Try 'columns'.")
         check_whole("candidates_per_step", self.candidates_per_step, least=1, hint=8)
         check_whole("n_bootstraps", self.n_bootstraps, least=2, hint=10)
         check_between("hard_share", self.hard_share, 0.0, 1.0, hint=0.5)
@@ -300,7 +308,10 @@ class AugmentConfig:
                 exploration=0.5,
             ),
             proposal=ProposalConfig(
-                candidates_per_step=16, hard_share=0.5, redraw_target=False
+                candidates_per_step=16,
+                hard_share=0.5,
+                redraw_target=False,
+                explored="numbers",
             ),
             gates=GateConfig(range_quantiles=(0.01, 0.99), plausibility=True),
             utility=UtilityConfig(
@@ -311,7 +322,7 @@ class AugmentConfig:
                 window_length=20,
                 min_gain=0.0,
                 confidence=0.95,
-                patience=3,
+                patience=10,  # every window: algorithm 1 knows no other end
             ),
         )
 
@@ -401,7 +412,8 @@ class DiffusionConfig:
     """How kept cells are given: clean with an indicator, or by equation 9."""
 
     scale: Scale = "standard"
-    """Scale of the numbers: standard deviations, or TabDiff's quantile-normal one."""
+    """Scale of the numbers: standard deviations, or TabDiff's quantile-normal one.
+    What is drawn beyond ``clip_quantiles`` is reflected, or with the latter clipped."""
 
     smoothing: float | None = None
     """Bandwidth, in [0, 1), of the smoothed table that is learned; None: by rows."""
