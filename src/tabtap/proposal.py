@@ -135,7 +135,10 @@ class LineageProposer:
             rows = rows[choose_anchors(pool.hardness[rows], n_rows, share, rng)]
         schema, important = pool.rows.schema, self._important[member]
         free = free_columns(schema, action.template, important)
-        masks = draw_masks(free, action.exploration, n_rows, rng)
+        always = np.zeros_like(free)
+        if self._config.explored == "numbers":
+            always = free & ~numeric_columns(schema)
+        masks = draw_masks(free & ~always, action.exploration, n_rows, rng) | always
         anchors = rows
         if n_crossed := int(self._cross_share * n_rows):
             # Of these a teacher says what they are: they lie between the targets.
@@ -500,6 +503,12 @@ def learned_columns(schema: Schema) -> BoolArray:
     """Tell which features a backbone can redraw: not constants, not identifiers."""
     kinds = [column.kind for column in schema.features]
     return np.array([k.is_numeric or k.is_categorical for k in kinds], dtype=np.bool_)
+
+
+def numeric_columns(schema: Schema) -> BoolArray:
+    """Tell which features are drawn on a scale."""
+    kinds = [column.kind for column in schema.features]
+    return np.array([kind.is_numeric for kind in kinds], dtype=np.bool_)
 
 
 def important_by_lineage(

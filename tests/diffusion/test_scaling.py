@@ -64,6 +64,15 @@ def test_what_is_drawn_beyond_the_range_does_not_pile_up_on_its_ends():
     assert np.unique(drawn).size > 190
 
 
+def test_the_paper_s_scale_clips_what_is_drawn_beyond_its_quantiles():
+    numbers = np.arange(101.0)[:, None]
+    scaling = Scaling.of(numbers, DiffusionConfig.paper())
+
+    drawn = scaling.decode(np.array([[-9.0], [-2.9], [0.0], [2.9], [9.0]]))
+
+    assert drawn[[0, 1, 3, 4], 0].tolist() == [1.0, 1.0, 99.0, 99.0]
+
+
 def test_the_range_can_be_narrowed_to_quantiles():
     column = np.arange(101.0)[:, None]
 

@@ -1,10 +1,12 @@
 """Equation 11: anchors from p_anc(D_t, c), masks from p_mask(eta, rho), then q_phi."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from stand_ins import Mirror
 
-from tabtap.config import ProposalConfig
+from tabtap.config import AugmentConfig, ProposalConfig
 from tabtap.domain import WHOLE, Action, Lineages, Template
 from tabtap.proposal import LineageProposer
 
@@ -70,3 +72,25 @@ def test_anchors_and_masks_are_drawn_independently(ask):
     for row in (2, 5, 8, 11):
         of_row = witness.regenerate[witness.anchors.origin == row]
         assert of_row.mean(axis=0) == pytest.approx(np.full(8, 0.5), abs=0.12)
+
+
+def test_in_the_paper_s_settings_exploration_keeps_numbers_and_redraws_levels(
+    build_table,
+):
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(4, N_ROWS))
+    levels = np.arange(N_ROWS) % 3
+    real = build_table(np.arange(N_ROWS) % 2, *numbers, levels)
+    config = replace(AugmentConfig.paper().proposal, candidates_per_step=N_DRAWN)
+    witness = Mirror((WHOLE,))
+    unimportant = {WHOLE: np.zeros(5, dtype=bool)}
+    lineages = Lineages(np.arange(N_ROWS) % 3, crossfit=False)
+    proposer = LineageProposer(witness, lineages, config, unimportant)
+    action = Action(1, Template.EXPLORE, 0.5, 0.5)
+
+    proposer.propose(real, real.empty(), np.arange(12.0), [action], [rng])
+
+    # "We additionally fix a random subset of numeric features" (appendix C.2.3).
+    assert witness.regenerate[:, 4].all()
+    assert (witness.regenerate[:, :4].sum(axis=1) == 2).all()
+    assert witness.regenerate[:, :4].mean(axis=0) == pytest.approx([0.5] * 4, abs=0.05)

@@ -96,3 +96,8 @@ def test_the_rest_of_the_protocol_is_the_paper_s_text():
     assert PAPER.gates.plausibility
     assert not PAPER.proposal.redraw_target  # the label is fixed, section 3.2
     assert PAPER.utility.max_committed is None  # D_t is all of D_0 and B_t
+    assert PAPER.proposal.explored == "numbers"  # appendix C.2.3
+
+
+def test_no_refusal_ends_a_run_of_the_paper_early():
+    assert PAPER.commit.patience * PAPER.commit.window_length == PAPER.n_steps

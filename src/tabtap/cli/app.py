@@ -18,6 +18,7 @@ from tabtap.cli import (
     inspect,
     results,
     serve,
+    study,
     weights,
 )
 from tabtap.cli.terminal import (
@@ -85,6 +86,7 @@ _COMMANDS: tuple[tuple[str, str, Callable[..., int]], ...] = (
 for _name, _examples, _command in _COMMANDS:
     add_command(app, _name, _command, epilog=_examples)
 app.add_typer(weights.app, name="weights")
+app.add_typer(study.app, name="study")
 app.add_typer(bench.app, name="bench")
 
 

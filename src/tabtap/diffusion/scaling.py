@@ -110,7 +110,10 @@ class Scaling:
 
     def decode(self, scores: FloatArray) -> FloatArray:
         """Return drawn scores in the column's own units, inside the real range."""
-        numbers = fold_into(self._restore(scores), self.low, self.high)
+        numbers = self._restore(scores)
+        # The paper's scale comes with its clipping (appendix C.2.4).
+        kept = np.clip if len(self.knots) else fold_into
+        numbers = kept(numbers, self.low, self.high)
         for j, grid in enumerate(self.grid.T):
             known = grid[~np.isnan(grid)]
             if len(known):
