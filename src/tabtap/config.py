@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from tabtap.errors import bad_setting
 from tabtap.table.schema import Task
@@ -603,3 +604,71 @@ def preset_named(name: object) -> Preset:
         known = ", ".join(map(repr, PRESETS))
         raise bad_setting("preset", name, f"be one of {known}", "Try 'default'.")
     return PRESETS[name]
+
+
+# ---- Settings as a mapping, such as a TOML file has them.
+
+
+_Section = TypeVar("_Section")
+
+
+def with_settings(section: _Section, given: Mapping[str, Any]) -> _Section:
+    """Return settings with some of them changed, checked as always.
+
+    A section within is changed by a mapping of its own, and a pair by a list.
+
+    Examples
+    --------
+    >>> changed = with_settings(AugmentConfig(), {"commit": {"window_length": 16}})
+    >>> changed.commit.window_length, changed.n_steps
+    (16, 384)
+    """
+    known = [part.name for part in fields(section)]  # type: ignore[arg-type]
+    changes: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else "Leave it out."
+            what = type(section).__name__
+            raise bad_setting(
+                name, value, f"be one of {what}: {', '.join(known)}", hint
+            )
+        now = getattr(section, name)
+        if is_dataclass(now):
+            if not isinstance(value, Mapping):
+                must = "be a table of settings"
+                raise bad_setting(name, value, must, f"Try {name} = {{ ... }}.")
+            changes[name] = with_settings(now, value)
+        else:
+            changes[name] = tuple(value) if isinstance(value, list) else value
+    return replace(section, **changes)  # type: ignore[type-var]
+
+
+SECTIONS = ("augment", "diffusion", "teaching")
+"""Parts of a preset that can be changed setting by setting."""
+
+
+def changed_preset(preset: Preset, changes: Mapping[str, Mapping[str, Any]]) -> Preset:
+    """Return a preset with settings of its sections changed.
+
+    A section may name a ``preset`` of which it is taken whole, before it is changed.
+
+    Examples
+    --------
+    >>> paper = preset_named("paper")
+    >>> small = changed_preset(paper, {"diffusion": {"preset": "fast", "width": 64}})
+    >>> small.diffusion.n_steps, small.diffusion.width, small.augment.n_steps
+    (400, 64, 200)
+    """
+    for name, given in changes.items():
+        if name not in SECTIONS:
+            must = f"be one of {', '.join(SECTIONS)}"
+            raise bad_setting("section", name, must, "Leave it out.")
+        if not isinstance(given, Mapping):
+            must = "be a table of settings"
+            raise bad_setting(name, given, must, f"Try {name} = {{ ... }}.")
+        own = {key: value for key, value in given.items() if key != "preset"}
+        source = preset_named(given["preset"]) if "preset" in given else preset
+        section = with_settings(getattr(source, name), own)
+        preset = replace(preset, **{name: section})
+    return preset

@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 
 from tabtap import __version__
-from tabtap.cli import augment, bench, check, compare, demo, inspect, results, weights
+from tabtap.cli import (
+    augment,
+    bench,
+    check,
+    compare,
+    demo,
+    inspect,
+    results,
+    study,
+    weights,
+)
 from tabtap.cli.terminal import (
     NO_READER,
     HelpfulGroup,
@@ -74,6 +84,7 @@ _COMMANDS: tuple[tuple[str, str, Callable[..., int]], ...] = (
 for _name, _examples, _command in _COMMANDS:
     add_command(app, _name, _command, epilog=_examples)
 app.add_typer(weights.app, name="weights")
+app.add_typer(study.app, name="study")
 app.add_typer(bench.app, name="bench")
 
 

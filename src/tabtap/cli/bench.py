@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,9 @@ from tabtap.cli.options import Overwrite, check_file, option
 from tabtap.cli.progress import CellsProgress
 from tabtap.cli.terminal import NO, YES, HelpfulGroup, Screen, add_command
 from tabtap.errors import UserInputError
+
+if TYPE_CHECKING:
+    from tabtap.compare.runner import RunSummary
 
 _EPILOG = """Examples:
 $ tabtap bench run grid.toml --store results
@@ -121,18 +124,23 @@ def run(
     progress = CellsProgress(screen, dict(waiting))
     cluster = Cluster(backend.value, address, jobs)
     if backend is BackendName.LOCAL:
-        _check_tables(cell.dataset for cell in cells if cell.key not in done)
+        check_tables(cell.dataset for cell in cells if cell.key not in done)
     with progress.watched():
         summary = run_cells(cells, run_cell, place, cluster=cluster, observer=progress)
+    return tell_summary(screen, summary, progress.n_failed)
+
+
+def tell_summary(screen: Screen, summary: RunSummary, n_failed: int) -> int:
+    """Say how a run of cells ended, and return the exit code of it."""
     left = summary.n_cells - summary.n_done
     if summary.n_elsewhere:
         screen.note(f"{summary.n_elsewhere} cells are in the hands of another runner.")
-    failed = f", of which {progress.n_failed} failed" if progress.n_failed else ""
+    failed = f", of which {n_failed} failed" if n_failed else ""
     screen.say(f"{summary.n_done} of {summary.n_cells} cells have records{failed}.")
-    return NO if left or progress.n_failed else YES
+    return NO if left or n_failed else YES
 
 
-def _check_tables(names: Iterable[str]) -> None:
+def check_tables(names: Iterable[str]) -> None:
     """Raise at once if a table is not to be had; later ones find it in the cache."""
     from tabtap.study.sources import load_source
 
@@ -231,10 +239,15 @@ def export(
 
 
 def _records(store: str) -> list[dict[str, object]]:
-    from tabtap.compare.store import Store
+    from tabtap.compare.store import MAIN, Store, study_of
     from tabtap.study.tables import is_record
 
-    found = list(Store(store).records(is_record))
+    def fits(record: dict[str, object]) -> bool:
+        cell = record.get("cell")
+        is_other = isinstance(cell, dict) and cell.get("study", MAIN) != MAIN
+        return is_other or is_record(record)
+
+    found = [r for r in Store(store).records(fits) if study_of(r) == MAIN]
     if not found:
         raise UserInputError(
             f"The store {store!r} holds no records yet. Fill it: tabtap bench run GRID "

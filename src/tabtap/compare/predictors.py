@@ -21,10 +21,11 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier
 
+from tabtap.domain import ClassPrediction
 from tabtap.errors import UserInputError, require
 from tabtap.evaluate.learners import encode
 from tabtap.table.schema import FloatArray, IntArray, Task
-from tabtap.table.table import Table
+from tabtap.table.table import Table, concat
 
 SEED = 42
 """The paper gives every predictor this random state."""
@@ -99,9 +100,69 @@ def score_predictors(
     training rows there whenever ``train`` holds synthetic ones.  An unknown name or an
     absent package raises ``UserInputError``.
     """
-    task, predicted, truth = _predictions(train, test, names, reference)
+    return score_parts(train, [test], names, reference=reference)[0]
+
+
+def score_parts(
+    train: Table,
+    parts: Sequence[Table],
+    names: Sequence[str] | None = None,
+    *,
+    reference: Table | None = None,
+) -> list[dict[str, dict[str, float]]]:
+    """Train each predictor once, and score it on each of several tables.
+
+    Otherwise as ``score_predictors``.
+    """
+    asked = parts[0] if len(parts) == 1 else concat(parts)
+    task, predicted, truth = _predictions(train, asked, names, reference)
     score = _classification_scores if task == "classification" else _regression_scores
-    return {name: score(part, truth) for name, part in predicted.items()}
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    truths = np.split(truth, ends)
+    scores: list[dict[str, dict[str, float]]] = [{} for _ in parts]
+    for name, whole in predicted.items():
+        for place, part in enumerate(np.split(whole, ends)):
+            scores[place][name] = score(part, truths[place])
+    return scores
+
+
+def mean_losses(
+    train: Table,
+    parts: Sequence[Table],
+    names: Sequence[str] | None = None,
+    *,
+    reference: Table | None = None,
+) -> list[dict[str, float]]:
+    """Train each predictor on one table, and return its mean loss on several others.
+
+    The loss of equation 1: cross-entropy in nats, or the squared error of the target,
+    standardised by ``reference`` (default: ``train``).
+    """
+    task = _task_of(train, parts[0])
+    if task == "regression":
+        scores = score_parts(train, parts, names, reference=reference)
+        return [{n: s["rmse"] ** 2 for n, s in part.items()} for part in scores]
+    known = _known(task, names)
+    seen, unseen = encode(train, parts)
+    labels, code = np.unique(train.target.astype(np.int64), return_inverse=True)
+    losses: list[dict[str, float]] = [{} for _ in parts]
+    for name, factory in known.items():
+        model = _fit(factory, seen, code) if len(labels) > 1 else None
+        for place, (part, matrix) in enumerate(zip(parts, unseen, strict=True)):
+            stated = (
+                np.ones((len(part), 1)) if model is None else _stated(model, matrix)
+            )
+            target = part.schema.target
+            n_classes = len(target.column.levels) if target is not None else 0
+            probabilities = np.zeros((len(part), n_classes))
+            probabilities[:, labels] = stated
+            answer = ClassPrediction(probabilities)
+            losses[place][name] = float(answer.losses(part).mean())
+    return losses
+
+
+def _stated(model: Any, matrix: FloatArray) -> FloatArray:  # noqa: ANN401
+    return np.asarray(model.predict_proba(matrix), dtype=np.float64)
 
 
 def row_losses(
@@ -132,6 +193,20 @@ def _predictions(
 ) -> tuple[Task, dict[str, Any], NDArray[Any]]:
     """Return the task, what each predictor says of the test rows, and the truth."""
     task = _task_of(train, test)
+    known = _known(task, names)
+    seen, (unseen,) = encode(train, [test])
+    if task == "classification":
+        labels = train.target.astype(np.int64)
+        predicted = {n: _classify(f, seen, labels, unseen) for n, f in known.items()}
+        return task, predicted, test.target
+    center, unit = _target_scale(train if reference is None else reference)
+    learned = (train.target_values - center) / unit
+    values = {n: _regress(f, seen, learned, unseen) for n, f in known.items()}
+    return task, values, (test.target_values - center) / unit
+
+
+def _known(task: Task, names: Sequence[str] | None) -> dict[str, Factory]:
+    """Return the predictors of a task, or those of some names."""
     known = CLASSIFIERS if task == "classification" else REGRESSORS
     chosen = list(known) if names is None else list(names)
     if unknown := sorted(set(chosen) - set(known)):
@@ -139,15 +214,7 @@ def _predictions(
             f"No {task} predictor is called {', '.join(unknown)}. "
             f"Choose from {', '.join(known)}."
         )
-    seen, (unseen,) = encode(train, [test])
-    if task == "classification":
-        labels = train.target.astype(np.int64)
-        predicted = {n: _classify(known[n], seen, labels, unseen) for n in chosen}
-        return task, predicted, test.target
-    center, unit = _target_scale(train if reference is None else reference)
-    learned = (train.target_values - center) / unit
-    values = {n: _regress(known[n], seen, learned, unseen) for n in chosen}
-    return task, values, (test.target_values - center) / unit
+    return {name: known[name] for name in chosen}
 
 
 def mean_score(scores: Mapping[str, Mapping[str, float]], metric: str) -> float:

@@ -5,12 +5,16 @@ claim says who works on a cell, and for the how-manieth time; it is void once it
 runner has not been heard of for a while.  So two runners may share a store, and what a
 killed runner left undone is taken up by the next.  What else lies in a store is not
 trusted: a claim or a sign of life that cannot be read binds nobody for long.
+
+Rows that a cell has made lie beside its record as exact arrays (``rows/KEY.npz``, no
+pickle), so that a later question about them needs no second run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import platform
@@ -22,13 +26,24 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tabtap.archive import put_in_place
+from tabtap.domain.written import table_from_arrays, table_to_arrays
 from tabtap.errors import UserInputError, require
+from tabtap.table.schema import Schema
+from tabtap.table.table import Table
 
 SILENCE_SECONDS = 120.0
 """A runner not heard of for so long is taken for dead."""
 
+MOST_BYTES = 4_000_000
+"""Of the rows that are kept beside a record; larger ones are not."""
+
 Record = dict[str, Any]
+
+ROWS = "rows"
+"""What a record calls the tables, by name, that are to be kept beside it."""
 
 _MAX_PID = 2**31 - 1
 
@@ -69,9 +84,47 @@ class Store:
         return bool(self._place().exists(self._path("records", key)))
 
     def write(self, key: str, record: Record) -> None:
-        """Keep the record of a cell, and give up the claim to it."""
+        """Keep the record of a cell, and give up the claim to it.
+
+        Tables under ``ROWS`` are kept beside it; the record says how many rows of each
+        there are, or that they were too large.
+        """
+        if ROWS in record:
+            record = {**record, ROWS: self._keep_rows(key, record[ROWS])}
         self._write(self._path("records", key), record)
         self.give_up(key)
+
+    def rows(self, key: str, schema: Schema) -> dict[str, Table] | None:
+        """Return the tables that were kept beside a record; None if there are none."""
+        path = self._rows_path(key)
+        if not self._place().exists(path):
+            return None
+        found: dict[str, dict[str, Any]] = {}
+        try:
+            with np.load(io.BytesIO(self._place().cat_file(path))) as arrays:
+                for name in arrays.files:
+                    table, _, part = name.rpartition("/")
+                    found.setdefault(table, {})[part] = arrays[name]
+            return {
+                name: table_from_arrays(schema, part) for name, part in found.items()
+            }
+        except (ValueError, KeyError, OSError, EOFError) as error:
+            raise _damaged(path, f"it holds no rows of this table ({error})") from error
+
+    def _keep_rows(self, key: str, tables: Mapping[str, Table]) -> dict[str, Any]:
+        arrays = {
+            f"{name}/{part}": array
+            for name, table in tables.items()
+            for part, array in table_to_arrays(table).items()
+        }
+        out = io.BytesIO()
+        # Exact arrays of numbers and codes, none of objects: no pickle comes of it.
+        np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+        sizes = {name: len(table) for name, table in tables.items()}
+        is_kept = out.tell() <= MOST_BYTES
+        if is_kept:
+            self._write_bytes(self._rows_path(key), out.getvalue())
+        return {"sizes": sizes, "kept": is_kept}
 
     def claim(self, key: str, runner: str) -> int | None:
         """Ask to work on a cell.
@@ -167,6 +220,9 @@ class Store:
     def _path(self, folder: str, key: str) -> str:
         return f"{_inner(self.address)}/{folder}/{key}.json"
 
+    def _rows_path(self, key: str) -> str:
+        return f"{_inner(self.address)}/rows/{key}.npz"
+
     def _names(self, folder: str) -> list[str]:
         place = self._place()
         # What is listed may be a memory of an earlier look.
@@ -193,13 +249,16 @@ class Store:
             return None
 
     def _write(self, path: str, content: Record) -> None:
+        text = json.dumps(content, indent=1, allow_nan=False)
+        self._write_bytes(path, text.encode())
+
+    def _write_bytes(self, path: str, content: bytes) -> None:
         place = self._place()
-        text = json.dumps(content, indent=1, allow_nan=False).encode()
         if not _is_local(place):  # where a file appears whole or not at all anyway
-            place.pipe_file(path, text)
+            place.pipe_file(path, content)
             return
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        put_in_place(text, path)
+        put_in_place(content, path)
 
     def _create(self, path: str, content: Record) -> bool:
         """Write a file that is not there yet, whole; whether that was so."""
@@ -277,8 +336,11 @@ def _is_local(place: Any) -> bool:  # noqa: ANN401
     return "file" in ([protocol] if isinstance(protocol, str) else protocol)
 
 
-# ---- A cell of a comparison: one table, so many rows, one split, one method.
+# ---- A cell of a study: one table, so many rows, one split, one method.
 
+
+MAIN = "main"
+"""The study whose cells are those of ``tabtap bench``, and do not name it."""
 
 _N_DIGITS = 12
 """Of the hash of what a cell is, in its key."""
@@ -321,12 +383,17 @@ class Cell:
 
     terms: Terms = field(default_factory=Terms)
 
+    study: str = MAIN
+    """Whose cell it is; ``method`` and ``settings`` mean what that study says."""
+
     @property
     def key(self) -> str:
         """A name for files: readable, and with a hash of all that a cell is."""
         text = json.dumps(self.written(), sort_keys=True).encode()
         digest = hashlib.sha256(text).hexdigest()[:_N_DIGITS]
         words = f"{self.dataset}-{self.n_real}-{self.split}-{self.method}"
+        if self.study != MAIN:
+            words = f"{self.study}-{words}"
         return f"{re.sub(r'[^a-z0-9]+', '-', words.lower())}-{digest}"
 
     def written(self) -> dict[str, Any]:
@@ -339,7 +406,13 @@ class Cell:
             "settings": dict(self.settings),
             **asdict(self.terms),
             "predictors": list(self.terms.predictors),
+            **({} if self.study == MAIN else {"study": self.study}),
         }
+
+
+def study_of(record: Record) -> str:
+    """Return the name of the study that a record belongs to."""
+    return str(record["cell"].get("study", MAIN))
 
 
 def without(cells: Sequence[Cell], keys: set[str]) -> list[Cell]:

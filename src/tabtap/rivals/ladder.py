@@ -6,6 +6,7 @@ TabDiff, the label as one more column and rows drawn at large, is from Shi et al
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -20,7 +21,14 @@ from tabtap.api.choices import (
     task_of,
 )
 from tabtap.api.run import Request, fit_stack, fresh_start, lineages_of, make_context
-from tabtap.config import AugmentConfig, DiffusionConfig, Preset, preset_named
+from tabtap.config import (
+    SECTIONS,
+    AugmentConfig,
+    DiffusionConfig,
+    Preset,
+    changed_preset,
+    preset_named,
+)
 from tabtap.diffusion import Backbone, fit_backbone
 from tabtap.domain import Candidates, GateContext, Template
 from tabtap.domain.rows import WHOLE
@@ -38,9 +46,10 @@ from tabtap.proposal import (
 from tabtap.rivals.matrices import join_target, split_target
 from tabtap.rivals.simple import even_rows
 from tabtap.stopwatch import Stopwatch
-from tabtap.table.schema import BoolArray, FloatArray, IntArray, Kind
+from tabtap.table.schema import BoolArray, FloatArray, IntArray, Kind, Task
 from tabtap.table.table import Table
 
+TASKS: tuple[Task, ...] = ("classification", "regression")
 CONFIGS = {"default": DiffusionConfig, "paper": DiffusionConfig.paper}
 
 
@@ -154,9 +163,12 @@ class LadderRung:
     """Whole rows by label; random cells of any rows; few cells of the hardest."""
 
     diffusion: DiffusionConfig = field(default_factory=DiffusionConfig)
-    """How the backbone is built and trained."""
+    """How the backbone is built and trained; of a grid, the settings that differ."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.diffusion, Mapping):
+            changed = changed_preset(Preset(), {"diffusion": self.diffusion})
+            object.__setattr__(self, "diffusion", changed.diffusion)
         if self.rung not in _NAMES:
             must = f"be one of {', '.join(map(repr, _NAMES))}"
             raise bad_setting("rung", self.rung, must, "Try 'one shot'.")
@@ -226,10 +238,26 @@ class TAP:
     teacher: Any = "none"
     """Who gives rows their targets; nobody does in the paper."""
 
+    evaluator: str | None = None
+    """Who judges at every step, if not whom the preset names."""
+
+    augment: Mapping[str, Any] = field(default_factory=dict)
+    diffusion: Mapping[str, Any] = field(default_factory=dict)
+    teaching: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that differ from the preset's; see ``tabtap.config.changed_preset``."""
+
     name: ClassVar[str] = "TAP"
 
     def __post_init__(self) -> None:
-        preset_named(self.preset)
+        self.whole_preset()
+
+    def whole_preset(self) -> Preset:
+        """Return the preset with what was changed of it."""
+        changes = {name: getattr(self, name) for name in SECTIONS}
+        preset = changed_preset(preset_named(self.preset), changes)
+        if self.evaluator is None:
+            return preset
+        return replace(preset, evaluators=dict.fromkeys(TASKS, self.evaluator))
 
     def make(
         self, train: Table, n: int, rng: np.random.Generator, watch: Stopwatch
@@ -251,7 +279,7 @@ class TAP:
     ) -> Table:
         """Return rows that were judged with every group on one side."""
         seed = int(rng.integers(2**31))
-        preset = preset_named(self.preset)
+        preset = self.whole_preset()
         real = number_rows(train)
         request = request_for(real, preset, seed, groups, learner=self.learner)
         teacher = choose_teacher(self.teacher, real, task_of(real))
@@ -303,7 +331,8 @@ def request_for(
     """
     task = task_of(real)
     name = preset.evaluators[task]
-    if preset.augment.commit.protocol == "paper" and task == "regression":
+    is_paper = preset.augment.commit.protocol == "paper"
+    if is_paper and task == "regression" and name == "auto":
         name = PAPER_REGRESSION_EVALUATOR
     config = preset.augment
     commit = commit_for(config.commit, learner)

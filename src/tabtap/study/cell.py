@@ -1,7 +1,7 @@
 """The work of one cell: split, let the method make rows, train predictors, score.
 
 A method that raises adds nothing, and its record says so with the reason: it is scored
-like real rows alone, and counted as failed.
+like real rows alone, and counted as failed.  The rows are kept beside the record.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tabtap.compare.runner import attempt, peak_bytes, reset_peak
-from tabtap.compare.store import Cell
+from tabtap.compare.store import ROWS, Cell, Store
 from tabtap.result import installed_versions
 from tabtap.rivals import describe_method, method_named
 from tabtap.stopwatch import Stopwatch
@@ -31,7 +31,8 @@ def run_cell(cell: Cell, table: Table | None = None) -> dict[str, Any]:
     """Do the work of a cell and return its record.
 
     It holds ``cell``, the ``method`` with all its settings, ``n_rows`` that it made,
-    ``scores`` by predictor and metric, ``failure`` (None, or why nothing was added),
+    ``scores`` on the test rows by predictor and metric, the same on the ``validation``
+    rows, ``failure`` (None, or why nothing was added),
     ``costs`` by stage, and what it was run with.
     ``table`` holds all rows of a dataset that is not one of the study's.
     """
@@ -47,7 +48,7 @@ def run_cell(cell: Cell, table: Table | None = None) -> dict[str, Any]:
     reset_peak()
     with watch.running("score"):
         names = cell.terms.predictors or None
-        scores = part.score(rows, names)
+        scores, validation = part.score_both(rows, names)
     return {
         "format": FORMAT,
         "cell": cell.written(),
@@ -56,6 +57,7 @@ def run_cell(cell: Cell, table: Table | None = None) -> dict[str, Any]:
         "n_rows": 0 if rows is None else len(rows),
         "n_train": len(part.real),
         "scores": scores,
+        "validation": validation,
         "failure": failure,
         "costs": {
             "cpu_seconds": watch.cpu_seconds,
@@ -64,7 +66,34 @@ def run_cell(cell: Cell, table: Table | None = None) -> dict[str, Any]:
         },
         "versions": installed_versions(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        ROWS: {} if rows is None else {SYNTHETIC: rows},
     }
+
+
+SYNTHETIC = "synthetic"
+"""What the rows that a method made go by, beside the record of its cell."""
+
+
+def made_rows(cell: Cell, store: Store | None) -> Table | None:
+    """Return the rows that a method made in a cell of the main table; None: it failed.
+
+    They are taken from the store if they are kept there.  Otherwise the cell is run,
+    and its record and rows are kept.
+    """
+    kept = None
+    if store is not None and store.has(cell.key):
+        kept = store.rows(cell.key, load_table(cell.dataset)[0].schema)
+    if kept is None:
+        record = run_cell(cell)
+        if store is not None and not store.has(cell.key):
+            store.write(cell.key, record)
+        kept = record[ROWS]
+    return kept.get(SYNTHETIC)
+
+
+def repetition_of(cell: Cell) -> Repetition:
+    """Return the rows that a cell works with; real ones are numbered from 0."""
+    return _repetition(cell, *load_table(cell.dataset))
 
 
 def _repetition(cell: Cell, table: Table, groups: IntArray | None) -> Repetition:

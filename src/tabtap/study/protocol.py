@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tabtap.compare.predictors import score_predictors
+from tabtap.compare.predictors import mean_losses, score_parts, score_predictors
 from tabtap.errors import UserInputError
 from tabtap.rng import stream
 from tabtap.table.schema import IntArray
@@ -47,8 +47,34 @@ class Repetition:
         As ``score_predictors``; regression errors are in the unit of the real training
         rows, whatever was added.
         """
-        train = self.real if synthetic is None else concat([self.real, synthetic])
-        return score_predictors(train, self.test, names, reference=self.real)
+        return self.score_both(synthetic, names)[0]
+
+    def score_both(
+        self, synthetic: Table | None = None, names: Sequence[str] | None = None
+    ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+        """As ``score``, and the same predictors' scores on the validation rows."""
+        asked = [self.test, self.validation]
+        train = self.training(synthetic)
+        if not len(self.validation):
+            return score_predictors(train, self.test, names, reference=self.real), {}
+        test, validation = score_parts(train, asked, names, reference=self.real)
+        return test, validation
+
+    def loss(
+        self, synthetic: Table | None = None, names: Sequence[str] | None = None
+    ) -> float:
+        """Return the mean over predictors of their loss on the test rows.
+
+        Equation 1: cross-entropy in nats, or the squared error of the target in the
+        unit of the real rows.
+        """
+        train = self.training(synthetic)
+        (found,) = mean_losses(train, [self.test], names, reference=self.real)
+        return float(np.mean(list(found.values())))
+
+    def training(self, synthetic: Table | None) -> Table:
+        """Return the real rows and, if given, synthetic ones."""
+        return self.real if synthetic is None else concat([self.real, synthetic])
 
     def renumbered(self) -> Repetition:
         """Return the same with real rows numbered from 0, as a user's are."""

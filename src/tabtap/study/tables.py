@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
 from tabtap.compare.printing import TextTable
 from tabtap.compare.store import Record
@@ -74,9 +75,19 @@ def method_label(cell: Mapping[str, Any]) -> str:
     --------
     >>> method_label({"method": "TAP", "settings": {"preset": "fast"}})
     'TAP (preset=fast)'
+    >>> method_label({"method": "TAP", "settings": {"augment": {"n_steps": 64}}})
+    'TAP (augment.n_steps=64)'
     """
-    given = ", ".join(f"{key}={part}" for key, part in cell["settings"].items())
+    given = ", ".join(_spelled(cell["settings"]))
     return f"{cell['method']} ({given})" if given else str(cell["method"])
+
+
+def _spelled(settings: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    for key, part in settings.items():
+        if isinstance(part, Mapping):
+            yield from _spelled(part, f"{within}{key}.")
+        else:
+            yield f"{within}{key}={part}"
 
 
 def score_frame(records: Iterable[Record]) -> pd.DataFrame:
@@ -502,6 +513,88 @@ def _difference_cells(part: pd.DataFrame, digits: int) -> tuple[str, str]:
         return mean, "-"
     ratio = np.sqrt((known["difference"] ** 2).mean() / known["chance"].mean())
     return mean, f"{ratio:.1f}"
+
+
+# ---- A mean and what chance does to it, and whether a claim was found.
+
+
+class Interval(NamedTuple):
+    """A mean with its 95 % interval, whose ends are NaN if nothing is known of it."""
+
+    mean: float
+    low: float
+    high: float
+
+    n: int
+    """Independent units that it is a mean of."""
+
+    unit: str = "cells"
+    """What these are."""
+
+
+_LEAST_GROUPS = 3
+"""With fewer tables than this, cells are what is counted."""
+
+
+def mean_interval(
+    values: Sequence[float], groups: Sequence[str] | None = None
+) -> Interval:
+    """Return the mean of some figures and its 95 % interval, by Student's t.
+
+    ``groups`` are the tables they come from.  Figures of one table are no independent
+    evidence: from three tables on it is their means that are counted.
+
+    Examples
+    --------
+    >>> mean_interval([1.0, 3.0, 5.0, 7.0], ["a", "a", "b", "c"]).n
+    3
+    """
+    units, unit = pd.Series(values, dtype=np.float64), "cells"
+    if groups is not None and len(set(groups)) >= _LEAST_GROUPS:
+        units, unit = units.groupby(list(groups)).mean(), "tables"
+    mean, n = float(units.mean()), len(units)
+    if n < 2:
+        return Interval(mean, np.nan, np.nan, n, unit)
+    half = float(student.ppf(0.975, n - 1) * units.std() / np.sqrt(n))
+    return Interval(mean, mean - half, mean + half, n, unit)
+
+
+def show_interval(interval: Interval, digits: int = 1) -> str:
+    """Return an interval as a page shows it.
+
+    Examples
+    --------
+    >>> show_interval(Interval(1.25, 0.5, 2.0, 7, "tables"))
+    '+1.2 (+0.5 to +2.0)'
+    """
+    if np.isnan(interval.mean):
+        return MISSING
+    shown = f"{interval.mean:+.{digits}f}"
+    if np.isnan(interval.low):
+        return shown
+    return f"{shown} ({interval.low:+.{digits}f} to {interval.high:+.{digits}f})"
+
+
+def finding(claim: str, difference: Interval, digits: int = 1, unit: str = "") -> str:
+    """Return whether a claim was found: that a difference is above 0.
+
+    Examples
+    --------
+    >>> finding("TAP beats copies", Interval(1.25, 0.5, 2.0, 7, "tables"))
+    '**Found.** TAP beats copies: +1.2 (+0.5 to +2.0), 7 tables.'
+    >>> finding("TAP beats copies", Interval(-1.0, -3.0, 1.0, 4))
+    '**Not found.** TAP beats copies: -1.0 (-3.0 to +1.0), 4 cells; chance alone may \
+do that.'
+    """
+    said = f"{claim}: {show_interval(difference, digits)}{unit}"
+    said = f"{said}, {difference.n} {difference.unit}"
+    if difference.low > 0:
+        return f"**Found.** {said}."
+    if difference.high < 0:
+        return f"**Not found.** {said}; it is the other way round."
+    if np.isnan(difference.low):
+        return f"**Not found.** {said}; a single one shows nothing."
+    return f"**Not found.** {said}; chance alone may do that."
 
 
 # ---- The tables of a comparison by name.

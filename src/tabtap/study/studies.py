@@ -1,0 +1,254 @@
+"""The paper's experiments by name: what is measured, how, and the page about it.
+
+A study is a module of this package with a ``STUDY``.  Its cells go through the runner
+of ``tabtap bench``: records are kept one by one in a store, a run that was stopped goes
+on, and several machines may share the work.  To add a study, write the module and put
+its name into ``STUDY_NAMES``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+from matplotlib.figure import Figure
+
+from tabtap.archive import put_in_place
+from tabtap.compare.runner import Cluster, RunObserver, RunSummary, run_cells
+from tabtap.compare.store import Cell, Record, Store, study_of
+from tabtap.errors import UserInputError, bad_setting
+from tabtap.result import installed_versions
+from tabtap.study.figures import save_figure
+from tabtap.study.sources import SOURCES
+
+STUDY_NAMES: tuple[str, ...] = ("main",)
+"""Names of all studies, in the order of the paper; each is a module beside this one."""
+
+SEED = 3
+"""Settings were chosen on seeds 0 and 1, and looked at on 2."""
+
+PROTOCOLS = ("ours", "paper")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyOptions:
+    """How much of a study is measured, and under whose rules; None: as planned."""
+
+    quick: bool = False
+    """A few small cells: minutes, to see that all is well."""
+
+    protocol: Literal["ours", "paper"] = "ours"
+    """TAP as it is by default, or the paper's loop (Table 4) on the same backbones."""
+
+    tables: tuple[str, ...] | None = None
+    n_real: tuple[int, ...] | None = None
+    splits: int | None = None
+    seed: int = SEED
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            must = f"be one of {', '.join(PROTOCOLS)}"
+            raise bad_setting("protocol", self.protocol, must, "Try 'ours'.")
+        if unknown := [name for name in self.tables or () if name not in SOURCES]:
+            must = f"be among {', '.join(SOURCES)}"
+            raise bad_setting("tables", unknown[0], must, "Check its spelling.")
+
+    def repetitions(
+        self, tables: Sequence[str], n_real: Sequence[int], splits: int
+    ) -> Iterator[tuple[int, int, str]]:
+        """Yield split, n_real and table of all that is planned, or that was asked for.
+
+        Splits come last, so that early cells show every table.
+        """
+        return product(
+            range(self.splits or splits), self.n_real or n_real, self.tables or tables
+        )
+
+
+Records = Sequence[Record]
+
+
+def _no_figures(records: Records) -> Mapping[str, Figure]:
+    del records
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """One experiment: a plan, the work of a cell, and a page made from records."""
+
+    name: str
+    title: str
+    question: str
+    """One sentence."""
+
+    paper: str
+    """What of the paper stands beside it, such as "Table 2"."""
+
+    plan: Callable[[StudyOptions], Iterable[Cell]]
+    """What is measured; every cell names this study, and has all that it depends on."""
+
+    measure: Callable[[Cell, Store | None], Record]
+    """Does one cell and returns what was found, ready for JSON (None, never NaN).
+
+    Tables under ``ROWS``, by name, are kept beside the record.  The store is there for
+    rows that other cells have made (see ``made_rows``); None: nothing is kept.
+    """
+
+    page: Callable[[Records], str]
+    """Markdown, made from the records of cells that did not fail."""
+
+    figures: Callable[[Records], Mapping[str, Figure]] = _no_figures
+    """Figures by the file name, ending in ``.svg``, that the page shows them by."""
+
+
+def study_named(name: str) -> Study:
+    """Return one of ``STUDY_NAMES``.
+
+    Examples
+    --------
+    >>> study_named("main").paper
+    'Tables 1 and 9'
+    """
+    if name not in STUDY_NAMES:
+        close = get_close_matches(name, STUDY_NAMES, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else "See: tabtap study list"
+        must = f"be one of {', '.join(STUDY_NAMES)}"
+        raise bad_setting("study", name, must, hint)
+    study: Study = importlib.import_module(f"tabtap.study.{name}").STUDY
+    return study
+
+
+def run_study(
+    study: Study,
+    options: StudyOptions,
+    store: Store,
+    *,
+    cluster: Cluster | None = None,
+    observer: RunObserver | None = None,
+) -> RunSummary:
+    """Measure every cell of a study that has no record yet; see ``run_cells``."""
+    work = partial(measure_cell, store=store)
+    cells = list(study.plan(options))
+    return run_cells(cells, work, store, cluster=cluster, observer=observer)
+
+
+def measure_cell(cell: Cell, store: Store | None = None) -> Record:
+    """Do one cell of any study and return its record."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = study_named(cell.study).measure(cell, store)
+    spent = {"all": time.perf_counter() - wall}
+    return {
+        "format": FORMAT,
+        "cell": cell.written(),
+        "failure": None,
+        "costs": {
+            "seconds": spent,
+            "cpu_seconds": {"all": time.process_time() - cpu},
+        },
+        "versions": installed_versions(),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **found,
+    }
+
+
+FORMAT = 1
+"""Of a record."""
+
+
+def study_records(study: Study, store: Store) -> list[Record]:
+    """Return a study's records, failed cells too; raise if there are none."""
+    found = [record for record in store.records(_names_a_cell) if _is_of(record, study)]
+    if not found:
+        raise UserInputError(
+            f"The store {store.address!r} holds no records of {study.name!r} yet. Fill "
+            f"it: tabtap study run {study.name} --store {shlex.quote(store.address)}"
+        )
+    return found
+
+
+def _is_of(record: Record, study: Study) -> bool:
+    return study_of(record) == study.name
+
+
+def _names_a_cell(record: Record) -> bool:
+    return isinstance(record.get("cell"), dict) and "failure" in record
+
+
+def write_page(study: Study, records: Records, out: Path) -> list[Path]:
+    """Write a study's page, and its figures beside it; return what was written."""
+    whole = [record for record in records if not record["failure"]]
+    if not whole:
+        reason = records[0]["failure"]["reason"]
+        raise UserInputError(
+            f"Every cell of {study.name!r} failed, so there is nothing to show. The "
+            f"first: {reason}"
+        )
+    figures = study.figures(whole)
+    parts = [
+        f"# {study.title}",
+        f"{study.question} Beside it stands the paper's {study.paper}.",
+        study.page(whole).strip(),
+        provenance(study, records),
+    ]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for name, figure in figures.items():
+        save_figure(figure, out.with_name(name))
+    put_in_place(("\n\n".join(parts) + "\n").encode(), out)
+    return [out, *(out.with_name(name) for name in figures)]
+
+
+def provenance(study: Study, records: Records) -> str:
+    """Return where the figures of a page come from."""
+    failed = [record for record in records if record["failure"]]
+    costs = [r["costs"]["seconds"] for r in records if r.get("costs")]
+    hours = sum(sum(_top(spent).values()) for spent in costs) / 3600
+    versions = sorted({r["versions"]["tabtap"] for r in records if "versions" in r})
+    finished = sorted(r["finished"] for r in records if "finished" in r)
+    cells = [record["cell"] for record in records]
+    lines = [
+        "## Where this comes from",
+        "",
+        f"- command: `{_command(study, cells)}`",
+        f"- {len(records)} cells, of which {len(failed)} failed; seeds "
+        f"{sorted({cell['seed'] for cell in cells})}; "
+        f"{len({cell['dataset'] for cell in cells})} tables, n_real "
+        f"{sorted({cell['n_real'] for cell in cells})}, splits "
+        f"{sorted({cell['split'] for cell in cells})}",
+        f"- {hours:.2f} hours of workers",
+        f"- tabtap {', '.join(versions)}",
+    ]
+    if finished:
+        lines.append(f"- measured from {finished[0]} to {finished[-1]}")
+    for reason in sorted({str(record["failure"]["reason"]) for record in failed}):
+        lines.append(f"- failed: {reason}")
+    return "\n".join(lines)
+
+
+def _command(study: Study, cells: Sequence[Mapping[str, Any]]) -> str:
+    """Return the command that would measure these cells."""
+    tables = [name for name in SOURCES if name in {cell["dataset"] for cell in cells}]
+    words = ["tabtap", "study", "run", study.name, "--store", "results"]
+    if any(cell["settings"].get("protocol") == "paper" for cell in cells):
+        words += ["--protocol", "paper"]
+    for table in tables:
+        words += ["--table", table]
+    for n_real in sorted({cell["n_real"] for cell in cells}):
+        words += ["--n-real", str(n_real)]
+    words += ["--splits", str(1 + max(cell["split"] for cell in cells))]
+    words += ["--seed", str(min(cell["seed"] for cell in cells))]
+    return " ".join(words)
+
+
+def _top(spent: Mapping[str, float]) -> dict[str, float]:
+    """Return the stages that do not lie within another one."""
+    outer = ("all",) if "all" in spent else ("method", "score")
+    return {name: spent[name] for name in outer if name in spent}
