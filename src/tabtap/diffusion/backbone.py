@@ -67,6 +67,16 @@ class BackboneStack:
             )
         )
 
+    def of_folds(self, unseen_folds: tuple[int, ...]) -> BackboneStack:
+        """Return the members that have not seen these folds, in this order."""
+        places = [self.unseen_folds.index(fold) for fold in unseen_folds]
+        return replace(
+            self,
+            encodings=tuple(self.encodings[place] for place in places),
+            weights=self.weights[places],
+            unseen_folds=unseen_folds,
+        )
+
     @property
     def schema(self) -> Schema:
         """What the rows are made of."""
@@ -339,6 +349,7 @@ def fit_fold_backbones(
     rng: np.random.Generator,
     config: DiffusionConfig | None = None,
     observer: TrainingObserver | None = None,
+    and_whole: bool = False,
 ) -> BackboneStack:
     """Learn a table once for each fold, without the rows of that fold.
 
@@ -350,6 +361,8 @@ def fit_fold_backbones(
         Fold number of each row, from 0; those of a further partition are counted on.
     rng, config, observer
         As for ``fit_backbone``.
+    and_whole : bool, default False
+        Whether there is one more member, the last, that has seen all rows.
 
     Returns
     -------
@@ -361,7 +374,10 @@ def fit_fold_backbones(
     check_folds(fold, len(table))
     unseen = [(part, int(k)) for part in np.atleast_2d(fold) for k in np.unique(part)]
     tables = [table.take(np.flatnonzero(part != k)) for part, k in unseen]
-    return _fit(tables, tuple(k for _, k in unseen), rng, config, observer)
+    members = tuple(k for _, k in unseen)
+    if and_whole:
+        tables, members = [*tables, table], (*members, NO_ROW)
+    return _fit(tables, members, rng, config, observer)
 
 
 def _fit(

@@ -1,4 +1,4 @@
-"""Two figures of a comparison: the ladder of methods, and scores by scarcity."""
+"""Figures of comparisons and studies: gains, scores by scarcity, lines with bands."""
 
 from __future__ import annotations
 
@@ -49,6 +49,33 @@ def scarcity(frame: pd.DataFrame) -> Figure:
         axis.set_visible(False)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8)
+    return figure
+
+
+def lines_with_bands(frame: pd.DataFrame, x_label: str, y_label: str) -> Figure:
+    """Draw means against something, with their intervals shaded.
+
+    Columns of ``frame`` are panel, line, x, mean, low and high.
+    """
+    panels = list(frame["panel"].unique())
+    size = (4.2 * len(panels) + 0.6, 3.6)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axis, panel in zip(axes, panels, strict=True):
+        part = frame[frame["panel"] == panel]
+        for number, (name, line) in enumerate(part.groupby("line", sort=False)):
+            line = line.sort_values("x")
+            mark = _MARKS[number % len(_MARKS)]
+            axis.plot(line["x"], line["mean"], marker=mark, label=str(name), zorder=3)
+            axis.fill_between(line["x"], line["low"], line["high"], alpha=0.15)
+        axis.axhline(0.0, color="grey", linewidth=0.8)
+        ticks = sorted(part["x"].unique())
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.set_title(str(panel), fontsize=9)
+        axis.set_xlabel(x_label, fontsize=8)
+        axis.set_ylabel(y_label, fontsize=8)
+        axis.tick_params(labelsize=8)
+    axes[0].legend(fontsize=8, frameon=False)
     return figure
 
 

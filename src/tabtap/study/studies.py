@@ -29,7 +29,15 @@ from tabtap.result import installed_versions
 from tabtap.study.figures import save_figure
 from tabtap.study.sources import SOURCES
 
-STUDY_NAMES: tuple[str, ...] = ("main",)
+STUDY_NAMES: tuple[str, ...] = (
+    "main",
+    "ladder",
+    "safety",
+    "dynamics",
+    "sensitivity",
+    "cost",
+    "ablation",
+)
 """Names of all studies, in the order of the paper; each is a module beside this one."""
 
 SEED = 3

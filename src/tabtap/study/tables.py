@@ -112,6 +112,23 @@ def score_frame(records: Iterable[Record]) -> pd.DataFrame:
     return in_paper_order(pd.DataFrame(lines, columns=list(_COLUMNS)))
 
 
+def mean_frame(
+    entries: Iterable[tuple[Mapping[str, Any], str, Mapping[str, Mapping[str, float]]]],
+) -> pd.DataFrame:
+    """Return the means over predictors of some cells, as ``score_frame`` has them.
+
+    An entry is a cell as its record keeps it, the name of what was tried, and scores.
+    """
+    lines = []
+    for cell, name, scores in entries:
+        key = (cell["dataset"], cell["n_real"], cell["split"], name)
+        for metric in next(iter(scores.values()), {}):
+            mean = float(np.mean([part[metric] for part in scores.values()]))
+            shown = 100.0 * mean if LARGER_IS_BETTER.get(metric) else mean
+            lines.append((*key, AVERAGE, metric, shown))
+    return pd.DataFrame(lines, columns=list(_COLUMNS))
+
+
 _NOTHING = (
     "Every cell of this store failed, so there is nothing to show but why. "
     "See: tabtap bench table failures"
