@@ -658,7 +658,7 @@ def changed_preset(preset: Preset, changes: Mapping[str, Mapping[str, Any]]) -> 
     >>> paper = preset_named("paper")
     >>> small = changed_preset(paper, {"diffusion": {"preset": "fast", "width": 64}})
     >>> small.diffusion.n_steps, small.diffusion.width, small.augment.n_steps
-    (400, 64, 200)
+    (300, 64, 200)
     """
     for name, given in changes.items():
         if name not in SECTIONS:

@@ -290,9 +290,14 @@ class Checkpoint:
     def _progress_path(self) -> Path | None:
         request = self.request
         rules = () if request.rules is None else request.rules.rules
+        settings = asdict(request.config)
+        if settings["proposal"]["explored"] == "columns":
+            del settings["proposal"][
+                "explored"
+            ]  # older runs have none
         decides = {
             **self._learned_from(),
-            "augment": asdict(request.config),
+            "augment": settings,
             "budget": self.budget,
             "evaluator": _described(request.evaluator.evaluator),
             "referee": _described(request.referee.evaluator),

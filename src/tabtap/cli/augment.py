@@ -552,6 +552,8 @@ def show_verdict(
     screen: Screen, result: AugmentResult, files: Mapping[str, str]
 ) -> None:
     """Say whether rows were added, on what evidence, and what was written."""
+    from tabtap.result.why import headline
+
     screen.say(f"\n{headline(result)}", _STYLES[result.verdict])
     screen.say(f"{result.why}\n")
     show_advice(screen, result)
@@ -561,26 +563,6 @@ def show_verdict(
         screen.say(f"{what.capitalize():<{width}}  {named}")
 
 
-def headline(result: AugmentResult) -> str:
-    """Return the verdict as a sentence."""
-    from tabtap.result.why import Case, case_of
-
-    n_real, n_new = len(result.real), len(result.delivered)
-    is_harmful = case_of(result) is Case.HARMFUL
-    said = _HEADLINES["harmful" if is_harmful else result.verdict]
-    said = said.format(n_new=n_new, n_real=n_real)
-    if column := result.about.likely_groups:
-        said = f"{said} No new {column!r} was tested."
-    return said
-
-
-_AS_GIVEN = "nothing was added, and your rows are as you gave them."
-_HEADLINES = {
-    "harmful": "A gain that a group would pay for: nothing added.",
-    "augment": "Augmented: {n_new} rows added to your {n_real}.",
-    "gain_too_small": f"A gain, too small to matter: {_AS_GIVEN}",
-    "no_gain": f"No gain: {_AS_GIVEN}",
-}
 _STYLES = {
     "augment": "bold green",
     "gain_too_small": "bold yellow",
@@ -610,6 +592,8 @@ def verdict_json(
     result: AugmentResult, files: Mapping[str, str], seconds: float
 ) -> str:
     """Return the verdict as one JSON object."""
+    from tabtap.result.why import headline
+
     bound = evidence(result)
     return json_text(
         {

@@ -58,6 +58,25 @@ def case_of(result: AugmentResult) -> Case:
     return Case.TOO_SMALL if is_too_small(check) else Case.REFUSED
 
 
+_AS_GIVEN = "nothing was added, and your rows are as you gave them."
+_HEADLINES = {
+    "harmful": f"A gain that a group would pay for: {_AS_GIVEN}",
+    "augment": "Augmented: {n_new} rows added to your {n_real}.",
+    "gain_too_small": f"A gain, too small to matter: {_AS_GIVEN}",
+    "no_gain": f"No gain: {_AS_GIVEN}",
+}
+
+
+def headline(result: AugmentResult) -> str:
+    """Return the verdict as a sentence."""
+    is_harmful = case_of(result) is Case.HARMFUL
+    said = _HEADLINES["harmful" if is_harmful else result.verdict]
+    said = said.format(n_new=len(result.delivered), n_real=len(result.real))
+    if column := result.about.likely_groups:
+        said = f"{said} No new {column!r} was tested."
+    return said
+
+
 def is_harmful(check: Certificate) -> bool:
     """Tell whether a gain was shown that a named group would pay for."""
     return bool(check.shown and not check.committed and check.harmed)
