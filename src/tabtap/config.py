@@ -241,8 +241,8 @@ class CommitConfig:
     85 %, then 96.2, 99.1, ... %.  In the paper's protocol: two-sided, of each check."""
 
     best_confidence: float = 0.95
-    """The same where no learner is named: what new rows do for the best of several is
-    little, so that at 0.8 much of what passes has passed by luck."""
+    """The same for classes where no learner is named: what new rows do for the best of
+    several is little there, so that at 0.8 much of what passes has passed by luck."""
 
     increment_confidence: float = 0.5
     """One-sided confidence that a pool adds to those before it; 0.5: more likely than

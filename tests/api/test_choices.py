@@ -63,16 +63,17 @@ def test_an_unknown_judge_gets_the_nearest_name(wrong, meant):
         choose_referee(wrong, "classification", n_folds=5, **JUDGING)
 
 
-def test_a_run_is_surer_where_no_learner_is_named():
-    ours = CommitConfig()
+def test_a_run_is_surer_of_classes_where_no_learner_is_named():
+    ours, labels, numbers = CommitConfig(), "classification", "regression"
 
-    assert commit_for(ours, "auto").confidence == ours.best_confidence == 0.95
-    assert commit_for(ours, "forest").confidence == ours.confidence == 0.8
-    assert commit_for(ours, "auto", confidence=0.7, min_gain=0.2) == replace(
+    assert commit_for(ours, "auto", labels).confidence == ours.best_confidence == 0.95
+    assert commit_for(ours, "auto", numbers).confidence == ours.confidence == 0.8
+    assert commit_for(ours, "forest", labels).confidence == 0.8
+    assert commit_for(ours, "auto", labels, confidence=0.7, min_gain=0.2) == replace(
         ours, confidence=0.7, min_gain=0.2
     )
     paper = AugmentConfig.paper().commit
-    assert commit_for(paper, "auto") == paper
+    assert commit_for(paper, "auto", labels) == paper
 
 
 @pytest.mark.parametrize("learner", ["lightgbm", "own", "pipeline"])

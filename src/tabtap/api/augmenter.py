@@ -109,10 +109,10 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
     mixture : {"real", "balanced"}, mapping or sequence, default="real"
         Wanted share of each class or target bin; by class label in a mapping.
     confidence : float, optional
-        One-sided, of the run as a whole; by default 0.8 for a learner that is named and
-        0.95 for the best of the panel.  Single attempts share it and are held to more,
-        which is what ``why`` and certificates quote: at 0.8 the first to 85 %, and
-        after each that fails to 96.2, 99.1, ... %.
+        One-sided, of the run as a whole; by default 0.8, and 0.95 for classes where no
+        learner is named.  Single attempts share it and are held to more, which is what
+        ``why`` and certificates quote: at 0.8 the first to 85 %, and after each that
+        fails to 96.2, 99.1, ... %.
     min_gain : float, optional
         Smallest gain that is worth having: by default 0.01, one point of accuracy or
         1 % of the RMSE; of the yardstick where ``scoring`` names one.
@@ -365,13 +365,12 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         preset = preset_named(self.preset)
         config = preset.augment
         learner = one_learner(self.learner, self.referee)
-        commit = commit_for(
-            config.commit, learner, confidence=self.confidence, min_gain=self.min_gain
-        )
+        task = task_of(real)
+        asked: Any = {"confidence": self.confidence, "min_gain": self.min_gain}
+        commit = commit_for(config.commit, learner, task, **asked)
         config = replace(config, commit=commit)
         diffusion = replace(preset.diffusion, device=self.device)
         preset = replace(preset, augment=config, diffusion=diffusion)
-        task = task_of(real)
         judging: Any = {
             "license_policy": self.license_policy,
             "n_jobs": n_jobs_of(self.n_jobs),

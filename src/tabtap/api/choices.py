@@ -136,12 +136,14 @@ _PANEL_WHY = {
 def commit_for(
     commit: CommitConfig,
     learner: Any,  # noqa: ANN401
+    task: Task,
     *,
     confidence: float | None = None,
     min_gain: float | None = None,
 ) -> CommitConfig:
-    """Return when a pool may enter, as the user said or as suits the learner."""
+    """Return when a pool may enter, as the user said or as suits learner and task."""
     is_best = isinstance(learner, str) and learner == "auto"
+    is_best = is_best and task == "classification"
     if confidence is None:
         crossfit = commit.protocol == "crossfit"
         confidence = commit.confidence

@@ -292,9 +292,7 @@ class Checkpoint:
         rules = () if request.rules is None else request.rules.rules
         settings = asdict(request.config)
         if settings["proposal"]["explored"] == "columns":
-            del settings["proposal"][
-                "explored"
-            ]  # older runs have none
+            del settings["proposal"]["explored"]  # older runs have none
         decides = {
             **self._learned_from(),
             "augment": settings,

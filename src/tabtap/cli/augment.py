@@ -214,8 +214,8 @@ class Job(TableOptions):
         judge_option(
             "--confidence SHARE",
             "How sure a gain must be, between 0 and 1, for the run as a whole; 0.8 by "
-            "default, 0.95 if no learner is named. Attempts share it, so each is held "
-            "to more: 85 %, 96.2 %, ...",
+            "default, 0.95 for classes if no learner is named. Attempts share it, so "
+            "each is held to more: 85 %, 96.2 %, ...",
         ),
     ] = None
     min_gain: Annotated[

@@ -335,7 +335,7 @@ def request_for(
     if is_paper and task == "regression" and name == "auto":
         name = PAPER_REGRESSION_EVALUATOR
     config = preset.augment
-    commit = commit_for(config.commit, learner)
+    commit = commit_for(config.commit, learner, task)
     preset = replace(preset, augment=replace(config, commit=commit))
     n_folds = config.utility.n_folds
     return Request(
