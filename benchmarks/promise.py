@@ -408,7 +408,7 @@ def bar(
     if kind in (OWN, SHARES):
         is_squared = task == "regression"
         bars = judgement.Bars(
-            judgement.WIDENING[task], is_squared=is_squared, is_strict=kind == OWN
+            judgement.WIDENING, is_squared=is_squared, is_strict=kind == OWN
         )
         return judgement.gain_bound(before, after, confidence, bars, clusters)
     if kind == NAIVE:

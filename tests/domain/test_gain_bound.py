@@ -13,7 +13,7 @@ def rng():
 
 
 def squared(before, after, confidence=0.85, clusters=None):
-    bars = Bars(WIDENING["regression"], is_squared=True)
+    bars = Bars(WIDENING, is_squared=True)
     before, after = np.asarray(before), np.asarray(after)
     return gain_bound(before, after, confidence, bars, clusters)
 

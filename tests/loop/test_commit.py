@@ -152,7 +152,7 @@ def test_a_pool_must_beat_the_real_rows_surely_and_the_incumbent_at_least_likely
     incumbent = None
     for certificate, step in zip(certificates, steps, strict=True):
         level = certificate.over_real.confidence
-        shown = cross_fitted(real + step - real, level, 5, None, 1.2).lower > 0
+        shown = cross_fitted(real + step - real, level, 5, None, 1.5).lower > 0
         adds = incumbent is None or np.mean(step - incumbent) > 0
         assert certificate.shown == shown
         assert certificate.committed == (shown and adds)
@@ -260,9 +260,9 @@ def test_a_certificate_carries_the_evidence_for_its_bounds(judge):
     assert np.array_equal(evidence["real"], pages[0])
     assert np.array_equal(evidence["before"], pages[1])
     gain, increment = (evidence["after"] - evidence[k] for k in ("real", "before"))
-    assert second.widening == 1.2
-    assert second.over_real == cross_fitted(gain, level, 5, None, 1.2)
-    assert second.over_incumbent == cross_fitted(increment, 0.5, 5, None, 1.2)
+    assert second.widening == 1.5
+    assert second.over_real == cross_fitted(gain, level, 5, None, 1.5)
+    assert second.over_incumbent == cross_fitted(increment, 0.5, 5, None, 1.5)
 
 
 def test_standing_scores_are_asked_for_again_if_they_are_not_known(build_table):

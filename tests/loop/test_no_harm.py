@@ -107,10 +107,10 @@ def test_every_group_has_the_change_and_the_bar_of_its_own_rows(check):
     together = check(change, {"x0": 0.02}, clusters).groups
 
     few = SEX == 1
-    wanted = gain_bound(np.zeros(20), change[few], 0.95, Bars(1.2))
+    wanted = gain_bound(np.zeros(20), change[few], 0.95, Bars(1.5))
     assert alone[1].change.gain == pytest.approx(change[few].mean())
     assert alone[1].change.margin == pytest.approx(wanted.margin)
-    counted = gain_bound(np.zeros(20), change[few], 0.95, Bars(1.2), clusters[few])
+    counted = gain_bound(np.zeros(20), change[few], 0.95, Bars(1.5), clusters[few])
     assert together[1].change.margin == pytest.approx(counted.margin)
 
 
@@ -119,7 +119,7 @@ def test_a_group_of_few_rows_is_told_as_such_and_decides_nothing(build_table):
     real = build_table(np.zeros(N_REAL, int), rare)
     before, after = np.zeros(N_REAL), np.where(rare == 1, -1.0, 0.5)
 
-    many, few = group_effects(real, {"x0": 0.0}, [before, after], Bars(1.2))
+    many, few = group_effects(real, {"x0": 0.0}, [before, after], Bars(1.5))
 
     assert (few.n_rows, few.change, few.is_harmed) == (FEWEST_ROWS - 1, None, False)
     assert many.change.gain == 0.5

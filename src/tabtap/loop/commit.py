@@ -260,9 +260,9 @@ class CrossfitCommitment:
     @property
     def _bars(self) -> Bars:
         """Where no learner is named, true gains are small, and both bars count."""
-        target, scorer = self.real.schema.target, self.referee.name
+        scorer = self.referee.name
         return Bars(
-            WIDENING["classification" if target is None else target.task],
+            WIDENING,
             is_squared=is_squared_error(scorer, self.real.schema),
             is_strict=is_best_of_several(scorer),
         )
