@@ -221,12 +221,34 @@ def test_how_long_a_named_learner_takes_is_told_before_the_run(sized, frauds):
 def test_a_learner_too_slow_for_the_time_budget_is_not_begun(sized, frauds):
     judge = Listener(Tired())
 
-    with pytest.warns(LargeTableWarning, match="time_budget is 1 seconds"):
+    with pytest.warns(LargeTableWarning, match="time_budget is 1 s"):
         result = run(sized, frauds, judge, time_budget=0.01)
 
     assert result.stop is Stop.SIZE
     assert max(len(context) for context, _ in judge.asked) <= N_LEARNED
     assert_frame_equal(result.augmented()[0], frauds)
+
+
+def test_the_more_rows_the_fewer_pools_are_judged_but_one_at_least(tiny, frauds):
+    judged = []
+    for most in (1, 2 * frauds.shape[0] * 2, 10**9):
+        sizes = SizeConfig(max_learned_rows=N_LEARNED, max_checked_cells=most)
+        preset = replace(tiny, sizes=sizes)
+        whole = Whole.of(read_frame(frauds, "label"), None, preset, seed=0)
+        config = whole.shortened(tiny.augment)
+        judged.append(config.n_steps / config.commit.window_length)
+
+    n_windows = tiny.augment.n_steps / tiny.augment.commit.window_length
+    assert judged == [1, 2, n_windows]
+
+
+def test_a_run_on_many_rows_ends_after_its_last_check(tiny, frauds):
+    sizes = SizeConfig(max_learned_rows=N_LEARNED, max_checked_cells=1)
+
+    result = run(replace(tiny, sizes=sizes), frauds, MoreIsBetter(), budget=500)
+
+    assert len(result.certificates) == 1
+    assert result.stop is Stop.STEPS
 
 
 def test_no_check_is_begun_that_would_not_end_in_time(sized, frauds):

@@ -330,6 +330,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         if whole is not None:
             whole = whole.timed(referee.evaluator, n_folds, self.time_budget)
             whole.tell(referee.evaluator.name)
+            preset = replace(preset, augment=whole.shortened(config))
             real, groups = whole.sample, whole.sample_groups
         return Request(
             own=own,

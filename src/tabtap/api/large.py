@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tabtap.config import Preset
+from tabtap.config import AugmentConfig, Preset
 from tabtap.domain import Lineages
 from tabtap.errors import LargeTableWarning
 from tabtap.evaluate.judging import ask
@@ -54,6 +54,9 @@ class Whole:
     max_cells: int
     """Most rows times columns that are judged."""
 
+    n_checks: int
+    """Most pools that are judged."""
+
     check_seconds: float = 0.0
     """About what a check of a pool takes, with the learner that judges."""
 
@@ -68,12 +71,19 @@ class Whole:
 
         The paper's protocol has no referee who could judge on other rows.
         """
-        most, max_cells = preset.sizes.max_learned_rows, preset.sizes.max_judged_cells
-        if len(real) <= most or preset.augment.commit.protocol == "paper":
+        sizes, config = preset.sizes, preset.augment
+        if len(real) <= sizes.max_learned_rows or config.commit.protocol == "paper":
             return None
         rng = stream(seed, "learned rows")
-        learned = even_sample(real.condition, most, rng)
-        return cls(real, groups, learned, max_cells)
+        learned = even_sample(real.condition, sizes.max_learned_rows, rng)
+        n_cells = len(real) * len(real.schema.features)
+        n_windows = config.n_steps // config.commit.window_length
+        n_checks = min(n_windows, max(1, sizes.max_checked_cells // n_cells))
+        return cls(real, groups, learned, sizes.max_judged_cells, n_checks)
+
+    def shortened(self, config: AugmentConfig) -> AugmentConfig:
+        """Return the settings of a run that ends after its last check."""
+        return replace(config, n_steps=self.n_checks * config.commit.window_length)
 
     @property
     def sample(self) -> Table:
@@ -155,10 +165,10 @@ class Whole:
             judge = f"{listed(list(LARGE_PANEL))}, the panel's quickest"
         return (
             f"Of {len(self.real)} rows {len(self.learned)} are learned"
-            f"{self._classes()}; 'real' as a mixture means their shares. Pools are "
-            f"judged by {judge} (about {_in_words(self.check_seconds)} for each), "
-            "trained on all rows and asked about all rows, so what is promised is "
-            "promised of the whole table."
+            f"{self._classes()}; 'real' as a mixture means their shares. At most "
+            f"{self.n_checks} pools are judged by {judge} (about "
+            f"{_in_words(self.check_seconds)} for each), trained on all rows and asked "
+            "about all rows, so what is promised is promised of the whole table."
         )
 
     def _lack_of_time(self, judge: str) -> str:
