@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
+from sklearn.tree import DecisionTreeClassifier
 from stand_ins import Listener, MoreIsBetter, StopAfter
 
 import tabtap
@@ -272,16 +273,21 @@ def test_a_rare_class_has_yardsticks_of_its_own(sized, frauds, scoring):
 @pytest.mark.slow
 def test_rows_learned_from_a_sample_can_help_a_learner_of_all_rows():
     rng = np.random.default_rng(0)
-    numbers = rng.normal(size=(300, 10))
-    frame = pd.DataFrame(numbers, columns=[f"x{i}" for i in range(10)])
-    frame["label"] = np.where(numbers.sum(axis=1) + rng.normal(size=300) > 0, "b", "a")
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    frame["label"] = np.where(frame["a"] + frame["b"] > 0, "above", "below")
     preset = replace(PRESETS["fast"], sizes=SizeConfig(max_learned_rows=150))
+    # With 240 rows it has at most four leaves for a slope.
+    coarse = DecisionTreeClassifier(min_samples_leaf=60, random_state=0)
 
     result = tabtap.augment(
-        frame, "label", preset=preset, learner="lightgbm", random_state=0
+        frame, "label", preset=preset, learner=coarse, random_state=0
     )
 
+    bigger, _ = result.augmented()
     assert result.verdict == "augment"
-    assert len(result.delivered) > 0
     assert verify(result) == []
-    assert_frame_equal(result.augmented()[0].iloc[:300], frame)
+    assert_frame_equal(bigger.iloc[:300], frame)
+    real = set(map(tuple, frame[["a", "b", "c"]].to_numpy()))
+    new = set(map(tuple, bigger[["a", "b", "c"]].to_numpy()[300:]))
+    assert new
+    assert not real & new
