@@ -538,8 +538,15 @@ class SizeConfig:
     """Most rows times columns of a table whose pools are judged; one with more gets no
     rows.  200,000 rows of 40 columns."""
 
+    max_checked_cells: int = 96_000_000
+    """The same, of all checks of a run together: with more rows fewer pools are judged,
+    at least one.  Twelve are the most that ``n_steps`` leaves room for."""
+
     def __post_init__(self) -> None:
         check_whole("max_learned_rows", self.max_learned_rows, least=20, hint=3000)
+        check_whole(
+            "max_checked_cells", self.max_checked_cells, least=1, hint=96_000_000
+        )
         check_whole("max_judged_cells", self.max_judged_cells, least=1, hint=8_000_000)
 
 
@@ -584,6 +591,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 commit=CommitConfig(patience=1),
             ),
             diffusion=DiffusionConfig(n_steps=300),
+            sizes=SizeConfig(max_checked_cells=16_000_000),
         ),
         "paper": Preset(
             augment=AugmentConfig.paper(),

@@ -1,18 +1,23 @@
 """Tables of more rows than are learned, with the limits brought down to a few rows."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
+from sklearn.tree import DecisionTreeClassifier
 from stand_ins import Listener, MoreIsBetter, StopAfter
 
+import tabtap
 from tabtap.api import TabularAugmenter
 from tabtap.api.large import LARGE_PANEL, Whole
-from tabtap.config import SizeConfig
-from tabtap.domain import Lineages
+from tabtap.config import PRESETS, GateConfig, SizeConfig
+from tabtap.domain import GateContext, Lineages
 from tabtap.errors import LargeTableWarning, RunInterrupted
+from tabtap.gates import standard_gates
+from tabtap.gates.gates import NoCopy, row_keys
 from tabtap.loop import Stop
 from tabtap.result import load_result, verify
 from tabtap.table import read_frame
@@ -158,9 +163,131 @@ def test_a_result_of_a_sample_is_saved_and_verified(sized, frauds, tmp_path):
     assert verify(found) == []
 
 
+def test_a_copy_of_a_real_row_that_was_not_learned_is_refused(sized, frauds):
+    real = read_frame(frauds, "label")
+    whole = Whole.of(real, None, sized, seed=0)
+    unknown = np.setdiff1d(np.arange(N_ROWS), whole.learned)
+    changed = real.take(unknown).cells[0] + 0.25
+    new = replace(real.take(unknown), cells=(changed, real.cells[1][unknown]))
+    context = GateContext(whole.sample, kept=real.empty(), prediction=None)
+    gate = next(g for g in standard_gates(GateConfig(), every=real) if "keys" in dir(g))
+
+    assert not gate.passes(real.take(unknown), context).any()
+    assert gate.passes(new, context).all()
+
+
+def test_where_real_rows_repeat_each_other_a_repeat_proves_nothing(frauds):
+    real = read_frame(frauds[["hour", "label"]], "label")  # 24 hours for 200 rows
+
+    assert NoCopy.of(real).passes(real, GateContext(real, real.empty(), None)).all()
+
+
+def test_rows_are_told_apart_by_every_cell_and_hole_but_identifiers():
+    frame = pd.DataFrame({"a": [0.0, -0.0, 1.0, np.nan, 0.0], "b": [*"xxxxy"]})
+    frame["key"] = [f"p{i}" for i in range(5)]
+    frame["y"] = [*"nnnyn"]
+    frame = pd.concat([frame] * 3)
+
+    keys = row_keys(read_frame(frame, "y", kinds={"key": "category"}))
+    of_cells = row_keys(read_frame(frame, "y", kinds={"key": "identifier"}))
+
+    assert len(set(keys.tolist())) == 5
+    assert len(set(of_cells.tolist())) == 4
+    assert of_cells[0] == of_cells[1]  # 0.0 and -0.0
+
+
+class Tired(MoreIsBetter):
+    """A learner that takes long, and longer the more rows it is trained on."""
+
+    def predict(self, contexts, queries):
+        for context in contexts:
+            time.sleep(1e-4 * len(context))
+        return super().predict(contexts, queries)
+
+
+def test_how_long_a_named_learner_takes_is_told_before_the_run(sized, frauds):
+    judge = Listener(Tired())
+    whole = Whole.of(read_frame(frauds, "label"), None, sized, seed=0)
+
+    whole = whole.timed(judge, 3, None)
+    with pytest.warns(LargeTableWarning, match="seconds for each") as caught:
+        whole.tell(judge.name)
+
+    # 3 x 3 fits on two thirds of 200 rows, in about 0.013 s each.
+    assert 0.08 < whole.check_seconds < 3.0
+    assert max(len(context) for context, _ in judge.asked) <= N_LEARNED
+    assert judge.name in str(caught[0].message)
+
+
+def test_a_learner_too_slow_for_the_time_budget_is_not_begun(sized, frauds):
+    judge = Listener(Tired())
+
+    with pytest.warns(LargeTableWarning, match="time_budget is 1 s"):
+        result = run(sized, frauds, judge, time_budget=0.01)
+
+    assert result.stop is Stop.SIZE
+    assert max(len(context) for context, _ in judge.asked) <= N_LEARNED
+    assert_frame_equal(result.augmented()[0], frauds)
+
+
+def test_the_more_rows_the_fewer_pools_are_judged_but_one_at_least(tiny, frauds):
+    judged = []
+    for most in (1, 2 * frauds.shape[0] * 2, 10**9):
+        sizes = SizeConfig(max_learned_rows=N_LEARNED, max_checked_cells=most)
+        preset = replace(tiny, sizes=sizes)
+        whole = Whole.of(read_frame(frauds, "label"), None, preset, seed=0)
+        config = whole.shortened(tiny.augment)
+        judged.append(config.n_steps / config.commit.window_length)
+
+    n_windows = tiny.augment.n_steps / tiny.augment.commit.window_length
+    assert judged == [1, 2, n_windows]
+
+
+def test_a_run_on_many_rows_ends_after_its_last_check(tiny, frauds):
+    sizes = SizeConfig(max_learned_rows=N_LEARNED, max_checked_cells=1)
+
+    result = run(replace(tiny, sizes=sizes), frauds, MoreIsBetter(), budget=500)
+
+    assert len(result.certificates) == 1
+    assert result.stop is Stop.STEPS
+
+
+def test_no_check_is_begun_that_would_not_end_in_time(sized, frauds):
+    whole = Whole.of(read_frame(frauds, "label"), None, sized, seed=0)
+
+    timed = replace(whole, check_seconds=40.0, time_budget=100.0)
+
+    assert timed.seconds_to_begin == 60.0
+    assert not timed.is_too_large
+    assert replace(timed, time_budget=30.0).is_too_large
+
+
 @pytest.mark.parametrize("scoring", ["average_precision", "roc_auc"])
 def test_a_rare_class_has_yardsticks_of_its_own(sized, frauds, scoring):
     result = run(sized, frauds, "linear", scoring=scoring)
 
     assert result.certificates[0].scorer == f"linear by {scoring}"
     assert 0.0 < result.certificates[0].score_real <= 1.0
+
+
+@pytest.mark.slow
+def test_rows_learned_from_a_sample_can_help_a_learner_of_all_rows():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    frame["label"] = np.where(frame["a"] + frame["b"] > 0, "above", "below")
+    preset = replace(PRESETS["fast"], sizes=SizeConfig(max_learned_rows=150))
+    # With 240 rows it has at most four leaves for a slope.
+    coarse = DecisionTreeClassifier(min_samples_leaf=60, random_state=0)
+
+    result = tabtap.augment(
+        frame, "label", preset=preset, learner=coarse, random_state=0
+    )
+
+    bigger, _ = result.augmented()
+    assert result.verdict == "augment"
+    assert verify(result) == []
+    assert_frame_equal(bigger.iloc[:300], frame)
+    real = set(map(tuple, frame[["a", "b", "c"]].to_numpy()))
+    new = set(map(tuple, bigger[["a", "b", "c"]].to_numpy()[300:]))
+    assert new
+    assert not real & new

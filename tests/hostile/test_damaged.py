@@ -7,6 +7,7 @@ import json
 import lzma
 import re
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ import pyarrow.parquet
 import pytest
 
 N_ROWS = 30
+GOLDEN = Path(__file__).parents[1] / "guards" / "files"
 FRAME = pd.DataFrame(
     {
         "a": np.arange(N_ROWS) * 1.5,
@@ -347,3 +349,26 @@ def test_a_file_of_settings_that_says_nothing_is_refused(
     answer.assert_harmless()
     assert answer.code == 2
     assert answer.sentence.startswith("Error: ")
+
+
+@pytest.mark.parametrize("command", ["report", "forget"])
+def test_what_a_forged_result_makes_of_us_is_a_sentence(tabtap, monkeypatch, command):
+    def fail(*_, **__):
+        raise KeyError("augment")
+
+    monkeypatch.setattr("tabtap.report.write_report", fail)
+    monkeypatch.setattr("tabtap.result.AugmentResult.forget", fail)
+    rows = ["--row=3"] if command == "forget" else []
+
+    answer = tabtap(command, GOLDEN / "penguins.tap", *rows, "--out=new")
+
+    answer.assert_harmless()
+    assert answer.code == 2
+    assert "holds what no result should" in answer.sentence
+
+
+def test_a_row_that_a_result_does_not_have_is_no_damage(tabtap):
+    answer = tabtap("forget", GOLDEN / "penguins.tap", "--row=9999", "--out=new")
+
+    assert answer.code == 2
+    assert "holds what no result should" not in answer.sentence

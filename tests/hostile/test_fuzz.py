@@ -22,6 +22,7 @@ from hostile.payloads import NUL, TEXTS
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from tabtap.archive import Archive, pack_archive, unpack_archive
 from tabtap.cli.app import main
 from tabtap.errors import UserInputError
 from tabtap.files import read_table, write_table
@@ -29,8 +30,9 @@ from tabtap.files.formats import same_rows
 from tabtap.files.opening import compress, open_source
 from tabtap.gates import Rules
 from tabtap.inspection import read_schema_file
+from tabtap.result.files import EXACT, FORMAT_NAME, FORMAT_VERSION
 
-N_TESTS = 18
+N_TESTS = 20
 N_INPUTS = int(os.environ.get("TABTAP_FUZZ", "450"))
 """Inputs for all tests here together."""
 
@@ -350,6 +352,145 @@ def test_any_rule_file_is_read_or_refused(folder, changes):
 
     with in_time(), contextlib.suppress(UserInputError):
         Rules.read(path)
+
+
+# ---- Saved results, whose checksums may be mended after they were spoilt.
+
+
+GOLDEN = Path(__file__).parents[1] / "guards" / "files"
+RESULTS = sorted(path.read_bytes() for path in GOLDEN.glob("*.tap"))
+ODD = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 20)
+    | st.sampled_from([2**31, 2**63, -(2**70), 1e308, 0.5, -0.0])
+    | st.sampled_from([float("nan"), float("inf"), "", "x", "\x1b[2J", "\ud800"])
+    | st.sampled_from([[], [[]], {}, {"x": 1}, [1, 2], ["x"], [None], "1e999", "nan"])
+)
+KINDS = ["<f8", "<f4", "<i8", "<i4", "<i2", "|u1", "|b1", "<f2", "<u8"]
+FORGERIES = st.lists(
+    st.tuples(
+        st.sampled_from(["change", "drop", "again", "other", "array", "array"]),
+        PLACES,
+        PLACES,
+        ODD,
+        st.sampled_from(["kind", "shape", "cell", "cells", "drop", "other", "turn"]),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def places_in(part):
+    """Return every place in some JSON: what holds it, and its key there."""
+    if isinstance(part, str) and part[:1] == "{":
+        return []
+    keys = part if isinstance(part, dict) else range(len(part))
+    here = [(part, key) for key in keys]
+    inner = [part[key] for key in keys if isinstance(part[key], (dict, list))]
+    return here + [place for one in inner for place in places_in(one)]
+
+
+def forge_json(about, how, first, second, odd):
+    """Change one place of some JSON."""
+    places = places_in(about)
+    within, key = places[first % len(places)]
+    if how == "drop":
+        del within[key]
+    elif how == "again" and isinstance(within, list):
+        within.append(within[key])
+    elif how == "other":
+        other, its = places[second % len(places)]
+        within[key] = json.loads(json.dumps(other[its]))
+    else:
+        within[key] = odd
+
+
+def forge_arrays(arrays, how, first, second, odd):
+    """Change one of some arrays."""
+    names = sorted(arrays)
+    name = names[first % len(names)]
+    array = arrays[name]
+    if how == "kind":
+        with np.errstate(all="ignore"):
+            array = array.astype(KINDS[second % len(KINDS)])
+    elif how == "shape":
+        flat = array.ravel()[: second % (array.size + 1)]
+        array = flat if second % 2 else flat[None]
+    elif how in ("cell", "cells") and array.size:
+        array = array.copy()
+        chosen = slice(None) if how == "cells" else second % array.size
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            array.reshape(-1)[chosen] = odd
+    elif how == "drop":
+        del arrays[name]
+        return
+    elif how == "other":
+        array = arrays[names[second % len(names)]]
+    else:
+        array = array.T
+    arrays[name] = np.ascontiguousarray(array)
+
+
+def forge(content, forgeries):
+    """Return a saved result that was changed by somebody who mends every checksum."""
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    kind = {"name": FORMAT_NAME, "version": FORMAT_VERSION}
+    found = unpack_archive(members.pop(EXACT), "sound", **kind)
+    about, arrays = json.loads(json.dumps(found.about)), dict(found.arrays)
+    about["run"]["settings"] = json.loads(about["run"]["settings"])
+    for how, first, second, odd, what in forgeries:
+        if how == "array":
+            forge_arrays(arrays, what, first, second, odd)
+        else:
+            forge_json(about, how, first, second, odd)
+    with contextlib.suppress(KeyError, TypeError):
+        about["run"]["settings"] = json.dumps(about["run"]["settings"])
+    members[EXACT] = pack_archive(Archive(arrays, about), **kind)
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as file:
+        for name, member in members.items():
+            file.writestr(name, member)
+    return sink.getvalue()
+
+
+def assert_answered(path, command):
+    """Do something with a saved result: it is done, or refused in a sentence."""
+    arguments = {
+        "report": ["--force", "--out", str(path.with_name("out.html"))],
+        "forget": ["--force", "--row=3", "--out", str(path.with_name("out.tap"))],
+        "verify": [],
+    }
+    out, said = io.StringIO(), io.StringIO()
+
+    with in_time(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+        code = main([command, str(path), *arguments[command]])
+
+    assert code in (0, 2, 3), said.getvalue()
+    event(f"{command} ended with {code}")
+    assert not {"\x1b", "\x07"} & {*out.getvalue(), *said.getvalue()}
+
+
+COMMANDS = st.sampled_from(["report", "forget", "verify"])
+
+
+@fuzzed
+@given(result=st.sampled_from(RESULTS), changes=CHANGES, command=COMMANDS)
+def test_any_bytes_of_a_result_may_be_spoilt(folder, result, changes, command):
+    path = folder / "spoilt.tap"
+    path.write_bytes(spoil(result, changes))
+
+    assert_answered(path, command)
+
+
+@fuzzed
+@given(result=st.sampled_from(RESULTS), forgeries=FORGERIES, command=COMMANDS)
+def test_any_part_of_a_result_may_be_forged(folder, result, forgeries, command):
+    path = folder / "forged.tap"
+    path.write_bytes(forge(result, forgeries))
+
+    assert_answered(path, command)
 
 
 def test_all_inputs_are_shared_among_the_tests():

@@ -7,6 +7,7 @@ import pytest
 from pyarrow import parquet
 
 from tabtap.domain import Bound
+from tabtap.errors import FileFormatError
 from tabtap.result import Finding, load_result, verify
 from tabtap.result.verify import verify_copies
 from tabtap.table import read_frame
@@ -433,3 +434,11 @@ def test_settings_that_do_not_name_the_rule_are_said(result):
 
     text = "the settings do not say when a pool is committed"
     assert verify(vague) == [Finding("unknown", None, text)]
+
+
+@pytest.mark.parametrize("settings", ["3", "[]", '{"augment": 3}', "null"])
+def test_settings_that_are_none_are_damage(forge, settings):
+    path = forge(lambda about, *_: about["run"].update(settings=settings))
+
+    with pytest.raises(FileFormatError, match="damaged"):
+        load_result(path)

@@ -395,9 +395,12 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         seed = seed_of(self.random_state)
         whole = Whole.of(real, groups, preset, seed)
         panel = PANEL if whole is None else LARGE_PANEL
+        n_folds = config.utility.n_folds
+        referee = choose_referee(learner, task, n_folds=n_folds, panel=panel, **judging)
         if whole is not None:
-            is_panel = isinstance(learner, str) and learner in ("auto", "panel")
-            whole.tell(is_panel=is_panel)
+            whole = whole.timed(referee.evaluator, n_folds, self.time_budget)
+            whole.tell(referee.evaluator.name)
+            preset = replace(preset, augment=whole.shortened(config))
             real, groups = whole.sample, whole.sample_groups
         return Request(
             own=own,
@@ -406,9 +409,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             preset=preset,
             seed=seed,
             evaluator=evaluator,
-            referee=choose_referee(
-                learner, task, n_folds=config.utility.n_folds, panel=panel, **judging
-            ),
+            referee=referee,
             metric=choose_metric(self.scoring),
             teacher=choose_teacher(
                 preset.teacher if self._says_auto("teacher") else self.teacher,

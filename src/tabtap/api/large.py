@@ -3,20 +3,25 @@
 Generators, teacher, gates and steps work on a sample.  Pools are judged on the whole
 table: by learners that are trained on all rows beside the new ones and asked about all
 rows.  So a promise is about the table that the user has, with its own shares of
-classes; a table too large for that gets no rows, because nothing could be promised.
+classes; a table too large for that, or for a learner in the time that there is, gets no
+rows, because nothing could be promised.
 """
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tabtap.config import Preset
+from tabtap.config import AugmentConfig, Preset
 from tabtap.domain import Lineages
 from tabtap.errors import LargeTableWarning
+from tabtap.evaluate.judging import ask
 from tabtap.rng import stream
+from tabtap.stages import Evaluator
 from tabtap.table.schema import IntArray
 from tabtap.table.split import even_sample
 from tabtap.table.table import Table
@@ -25,8 +30,11 @@ from tabtap.wording import listed
 LARGE_PANEL = ("linear", "boosting")
 """Those of the panel whose time grows with the rows and no faster."""
 
-_SECONDS_PER_CELL = 5e-6
-"""CPU seconds of a check by them: three times five fits; docs/results/scale.md."""
+_FITS_PER_FOLD = 3
+"""Fits of a check: on real rows, on what was let in, and with the pool."""
+
+_STEEPEST = 3.0
+"""Most that a learner's time is taken to grow by: with the third power of the rows."""
 
 _SHOWN_CLASSES = 4
 _CALLER = 6  # whoever called the augmenter
@@ -46,6 +54,15 @@ class Whole:
     max_cells: int
     """Most rows times columns that are judged."""
 
+    n_checks: int
+    """Most pools that are judged."""
+
+    check_seconds: float = 0.0
+    """About what a check of a pool takes, with the learner that judges."""
+
+    time_budget: float | None = None
+    """Seconds that the run may take."""
+
     @classmethod
     def of(
         cls, real: Table, groups: IntArray | None, preset: Preset, seed: int
@@ -54,12 +71,19 @@ class Whole:
 
         The paper's protocol has no referee who could judge on other rows.
         """
-        most, max_cells = preset.sizes.max_learned_rows, preset.sizes.max_judged_cells
-        if len(real) <= most or preset.augment.commit.protocol == "paper":
+        sizes, config = preset.sizes, preset.augment
+        if len(real) <= sizes.max_learned_rows or config.commit.protocol == "paper":
             return None
         rng = stream(seed, "learned rows")
-        learned = even_sample(real.condition, most, rng)
-        return cls(real, groups, learned, max_cells)
+        learned = even_sample(real.condition, sizes.max_learned_rows, rng)
+        n_cells = len(real) * len(real.schema.features)
+        n_windows = config.n_steps // config.commit.window_length
+        n_checks = min(n_windows, max(1, sizes.max_checked_cells // n_cells))
+        return cls(real, groups, learned, sizes.max_judged_cells, n_checks)
+
+    def shortened(self, config: AugmentConfig) -> AugmentConfig:
+        """Return the settings of a run that ends after its last check."""
+        return replace(config, n_steps=self.n_checks * config.commit.window_length)
 
     @property
     def sample(self) -> Table:
@@ -92,27 +116,68 @@ class Whole:
             partitions.append(of_unit[unit])
         return Lineages(np.stack(partitions), of_sample.crossfit)
 
+    def timed(self, judge: Evaluator, n_folds: int, time_budget: float | None) -> Whole:
+        """Return the same, with what a check takes: reckoned from two small fits.
+
+        A third of the learned rows, and all of them, say how time grows with rows.
+        """
+        if self.n_cells > self.max_cells:
+            return self
+        sample, sizes = self.sample, (len(self.learned) // 3, len(self.learned))
+        rows = stream(0, "rows by which a learner is timed").permutation(sizes[1])
+        _seconds(judge, sample.take(rows[: sizes[0]]), n_folds)  # the first is slower
+        few, many = (_seconds(judge, sample.take(rows[:n]), n_folds) for n in sizes)
+        power = math.log(max(many / max(few, 1e-9), 1e-9)) / math.log(
+            sizes[1] / sizes[0]
+        )
+        times = (len(self.real) / sizes[1]) ** min(max(power, 1.0), _STEEPEST)
+        seconds = _FITS_PER_FOLD * n_folds * many * times
+        return replace(self, check_seconds=seconds, time_budget=time_budget)
+
     @property
     def is_too_large(self) -> bool:
         """Whether judging would cost more than a run may."""
-        return self.n_cells > self.max_cells
+        return self.n_cells > self.max_cells or self.is_too_slow
 
-    def tell(self, *, is_panel: bool) -> None:
+    @property
+    def is_too_slow(self) -> bool:
+        """Whether a single check would take longer than the run may."""
+        return self.time_budget is not None and self.check_seconds > self.time_budget
+
+    @property
+    def seconds_to_begin(self) -> float | None:
+        """After how long no check is begun, because it would not end in time."""
+        if self.time_budget is None:
+            return None
+        return self.time_budget - self.check_seconds
+
+    def tell(self, judge: str) -> None:
         """Warn of what will be done or not be done."""
-        said = self._refusal() if self.is_too_large else self._plan(is_panel=is_panel)
+        said = self._plan(judge)
+        if self.is_too_slow:
+            said = self._lack_of_time(judge)
+        elif self.is_too_large:
+            said = self._refusal()
         warnings.warn(said, LargeTableWarning, stacklevel=_CALLER)
 
-    def _plan(self, *, is_panel: bool) -> str:
-        judges = "the learner that you named"
-        if is_panel:
-            seconds = max(1, round(self.n_cells * _SECONDS_PER_CELL))
-            judges = f"{listed(list(LARGE_PANEL))}, the panel's quickest"
-            judges += f" (about {seconds} CPU seconds for a check)"
+    def _plan(self, judge: str) -> str:
+        if judge == "panel":
+            judge = f"{listed(list(LARGE_PANEL))}, the panel's quickest"
         return (
             f"Of {len(self.real)} rows {len(self.learned)} are learned"
-            f"{self._classes()}; 'real' as a mixture means their shares. Pools are "
-            f"judged by {judges}, trained on all rows and asked about all rows, so "
-            "what is promised is promised of the whole table."
+            f"{self._classes()}; 'real' as a mixture means their shares. At most "
+            f"{self.n_checks} pools are judged by {judge} (about "
+            f"{_in_words(self.check_seconds)} for each), trained on all rows and asked "
+            "about all rows, so what is promised is promised of the whole table."
+        )
+
+    def _lack_of_time(self, judge: str) -> str:
+        return (
+            f"With {len(self.real)} rows no rows are added: to judge one pool by "
+            f"{judge} takes about {_in_words(self.check_seconds)}, reckoned from its "
+            f"time on {len(self.learned)} rows, and time_budget is "
+            f"{_in_words(self.time_budget or 0.0)}. Raise it, name a quicker learner "
+            f"such as 'linear', or pass fewer rows and train on these."
         )
 
     def _refusal(self) -> str:
@@ -143,3 +208,20 @@ class Whole:
         ]
         more = ", ..." if len(levels) > _SHOWN_CLASSES else ""
         return f" ({', '.join(shown)}{more})"
+
+
+def _seconds(judge: Evaluator, rows: Table, n_folds: int) -> float:
+    """Return how long a judge takes to answer one fold of some rows by the others."""
+    n_asked = max(1, len(rows) // n_folds)
+    asked, others = np.split(np.arange(len(rows)), [n_asked])
+    begun = time.perf_counter()
+    ask(judge, [rows.take(others)], [rows.take(asked)], rows, "referee")
+    return time.perf_counter() - begun
+
+
+def _in_words(seconds: float) -> str:
+    if seconds < 120:
+        return f"{max(1, round(seconds))} seconds"
+    if seconds < 7200:
+        return f"{round(seconds / 60)} minutes"
+    return f"{round(seconds / 3600)} hours"

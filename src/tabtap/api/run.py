@@ -194,7 +194,8 @@ def make_context(
     else:
         name = request.evaluator.evaluator.name
         commitment = PaperCommitment(counted, config.commit, name)
-    standard = standard_gates(config.gates, request.rules)
+    every = None if request.whole is None else request.whole.real
+    standard = standard_gates(config.gates, request.rules, every)
     stages = Stages(
         proposer=watch.timed("proposals", proposer),
         labeller=labeller,
@@ -411,18 +412,16 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
         latest[:] = [progress]
         kept.keep(context, progress)
 
-    limits = _limits(terms)
+    limits, labeller = _limits(terms, request.whole), context.stages.labeller
     try:
         watchers.on_plan(_plan(request, lineages, progress, limits))
         outcome = augment(context, progress, limits, observer=watchers, keep=keep)
     except KeyboardInterrupt as interrupt:
         outcome = Outcome(latest[0], Stop.INTERRUPT)
-        result = _result(
-            request, terms, lineages, outcome, watch, context.stages.labeller
-        )
+        result = _result(request, terms, lineages, outcome, watch, labeller)
         raise RunInterrupted(_farewell(result, terms), result) from interrupt
     terms.narrator.say(f"the run is over: {outcome.stop.value}")
-    return _result(request, terms, lineages, outcome, watch, context.stages.labeller)
+    return _result(request, terms, lineages, outcome, watch, labeller)
 
 
 def _check_judges(request: Request, lineages: Lineages, watch: Stopwatch) -> None:
@@ -469,10 +468,10 @@ def _plan(
     )
 
 
-def _limits(terms: RunOptions) -> Limits:
+def _limits(terms: RunOptions, whole: Whole | None) -> Limits:
     return Limits(
         budget=AUTO_BUDGET if terms.budget == "auto" else int(terms.budget),
-        time_budget=terms.time_budget,
+        time_budget=terms.time_budget if whole is None else whole.seconds_to_begin,
         until_level=terms.budget == "auto",
     )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,11 +56,35 @@ def report(
     from tabtap.report import write_report
     from tabtap.result import load_result
 
-    write_report(load_result(result), page, title=title)
+    loaded = load_result(result)
+    with _using(result):
+        write_report(loaded, page, title=title)
     Screen.standard().say(f"Report  {page}")
     if open_it:
         webbrowser.open(page.absolute().as_uri())
     return YES
+
+
+@contextmanager
+def _using(result: Path) -> Iterator[None]:
+    """Say what goes wrong inside in a sentence: a file may be forged in any way."""
+    import numpy as np
+
+    from tabtap.archive import one_line
+    from tabtap.errors import FileFormatError, TapError
+
+    try:
+        with np.errstate(all="ignore"):  # numbers may be as large as they like
+            yield
+    except (TapError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise FileFormatError(
+            f"{str(result)!r} holds what no result should "
+            f"({type(error).__name__}: {one_line(error)}). Restore it from a copy. If "
+            "it is as tabtap has written it, run the same with --debug, and please "
+            "report what you see."
+        ) from error
 
 
 # ---- ``tabtap verify``: whether a saved result is what its certificates say.
@@ -196,15 +221,17 @@ def forget(
     from tabtap.result import load_result
 
     before = load_result(result)
-    rows = {*(row or ()), *_rows_of(before, group or ())}
-    after = before.forget(sorted(rows))
-    after.save(place)
+    with _using(result):
+        rows = {*(row or ()), *_rows_of(before, group or ())}
+        after = before.forget(sorted(rows))
+        after.save(place)
     screen = Screen.standard()
     n_gone = len(before.delivered) - len(after.delivered)
     screen.say(f"{len(rows)} real and {n_gone} synthetic rows removed.")
     screen.say(f"Result  {place}")
     if table is not None:
-        _write_table(after, table, force=force)
+        with _using(result):
+            _write_table(after, table, force=force)
         screen.say(f"Table   {'standard output' if table == '-' else table}")
     return YES
 

@@ -70,8 +70,13 @@ class Gates:
         return admit(candidates, context, self.gates)
 
 
-def standard_gates(config: GateConfig, rules: Rules | None = None) -> tuple[Gate, ...]:
-    """Return the paper's gates in its order, with the user's rules among them."""
+def standard_gates(
+    config: GateConfig, rules: Rules | None = None, every: Table | None = None
+) -> tuple[Gate, ...]:
+    """Return the paper's gates in its order, with the user's rules among them.
+
+    ``every`` are all real rows, where the gates are shown a sample of them.
+    """
     gates: list[Gate] = [ValidTypes(), InRange(config.range_quantiles)]
     if rules is not None and len(rules):
         gates.append(rules)
@@ -83,6 +88,8 @@ def standard_gates(config: GateConfig, rules: Rules | None = None) -> tuple[Gate
                 residual_percentile=config.residual_percentile,
             )
         )
+    if every is not None:
+        gates.append(NoCopy.of(every))
     return (*gates, NewRow(config.min_distance))
 
 
@@ -424,6 +431,62 @@ def _distance(candidates: Table, context: GateContext) -> FloatArray:
         to_real, _ = nearest(candidates, context.real, scale)
         to_kept, _ = nearest(candidates, context.kept, scale)
     return np.nan_to_num(np.minimum(to_real, to_kept), nan=np.inf, posinf=np.inf)
+
+
+# ---- The same of a table of which a sample is learned: distances to all of its rows
+# would take too long, and what is exactly one of them is found by a number of 64 bits.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoCopy:
+    """Equal to no real row, whether it was learned or not; targets take no part."""
+
+    keys: NDArray[np.uint64]
+    """Of all real rows, ascending; none where repeats are natural."""
+
+    name: ClassVar[str] = "diversity"
+
+    @classmethod
+    def of(cls, real: Table) -> NoCopy:
+        """Remember every row of a table, 8 bytes of each."""
+        keys, size = np.unique(row_keys(real), return_counts=True)
+        n_twins = int(size[size > 1].sum())
+        return cls(keys[:0] if n_twins >= NATURAL_REPEATS * len(real) else keys)
+
+    def passes(self, candidates: Table, context: GateContext) -> BoolArray:
+        """Return whether each row differs from all real ones."""
+        del context  # knows of a sample
+        keys = row_keys(candidates)
+        place = np.searchsorted(self.keys, keys)
+        known = np.append(self.keys, np.uint64(0))[place] == keys
+        return np.asarray(~(known & (place < len(self.keys))))
+
+
+def row_keys(table: Table) -> NDArray[np.uint64]:
+    """Return a number for each row that rows of equal cells and holes share.
+
+    Identifiers are left out, as they are of copies.  That two other rows share one of
+    2**64 numbers is next to impossible.
+    """
+    keys = np.zeros(len(table), dtype=np.uint64)
+    for index, column in enumerate(table.schema.features):
+        if column.kind is Kind.IDENTIFIER:
+            continue
+        hole = table.missing[:, index]
+        cells = table.cells[index]
+        wide = np.float64 if cells.dtype.kind == "f" else np.int64
+        # Added to 0, so that -0.0 is 0.0; what lies under a hole is no part of a row.
+        bits = np.where(hole > 0, 0, cells).astype(wide) + wide(0)
+        keys = _mixed(keys ^ _mixed(bits.view(np.uint64))) + hole.astype(np.uint64)
+    return _mixed(keys)
+
+
+def _mixed(number: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers of which every bit depends on every bit (splitmix64)."""
+    number = number + np.uint64(0x9E3779B97F4A7C15)
+    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return number ^ (number >> np.uint64(31))
 
 
 # ---- The gate that asks whether someone who has not seen its anchor believes a row.

@@ -231,5 +231,9 @@ _SAID = tuple(part.name for part in fields(_Said))
 
 def _run(saved: dict[str, Any]) -> RunAbout:
     settings = json.loads(saved["settings"])
+    if not isinstance(settings, dict) or not all(
+        isinstance(section, dict) for section in settings.values()
+    ):
+        raise TypeError("settings that are no sections of names and values")
     groups = groups_from_json(saved["groups"])
     return from_json(RunAbout, {**saved, "settings": settings, "groups": groups})
