@@ -24,6 +24,7 @@ from tabtap.api.choices import (
     choose_referee,
     choose_rules,
     commit_for,
+    computed_notes,
     copies_note,
     copies_of,
     group_codes,
@@ -47,6 +48,7 @@ from tabtap.evaluate.teachers import choose_teacher
 from tabtap.result import AugmentResult
 from tabtap.result.frames import continued
 from tabtap.result.set_aside import SetAside
+from tabtap.table.computed import find_formulas
 from tabtap.table.frame import labelled_rows, read_as_given, read_frame, take_rows
 from tabtap.table.schema import IntArray
 from tabtap.table.table import Table
@@ -119,6 +121,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         Whether ``evaluator="auto"`` may use weights that are not free for every use.
     kinds : mapping of column name to kind, optional
         Overrides of what is inferred of columns.
+    computed : {"auto", "none"} or list of column names, default="auto"
+        Columns that other columns give in every row, such as a total: new rows have
+        them computed.  ``auto`` takes all that are found, ``none`` draws them.
     random_state : int, RandomState, Generator or None
         Equal seeds give equal tables.
     device : str, default="auto"
@@ -172,6 +177,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         checkpoint: str | Path | None = None,
         license_policy: str = "open",
         kinds: Any = None,  # noqa: ANN401
+        computed: Any = "auto",  # noqa: ANN401
         random_state: Any = None,  # noqa: ANN401
         device: str = "auto",
         n_jobs: int | None = None,
@@ -196,6 +202,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         self.checkpoint = checkpoint
         self.license_policy = license_policy
         self.kinds = kinds
+        self.computed = computed
         self.random_state = random_state
         self.device = device
         self.n_jobs = n_jobs
@@ -256,11 +263,13 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         learned = Labelled.of(frame, target, y, labels)
         real = learned.read(task=self.task, kinds=kinds)
         groups = None if learned.groups is None else group_codes(learned.groups)
-        told = table_notes(real, kinds)
+        computed = find_formulas(real, self.computed)
+        told = (*table_notes(real, kinds), *computed_notes(real, computed))
         likely = group_remark(real, kinds, self.groups)
         if likely is not None:
             told = (*told, remark_sentence(likely))
         request, more = with_notes(lambda: self._request(real, groups))
+        request = replace(request, computed=computed)
         narrator = Narrator(int(self.verbose))
         terms = RunOptions(
             budget="auto" if self.budget == "auto" else int(self.budget),
@@ -455,6 +464,7 @@ def augment(  # noqa: PLR0913  every setting, so that editors offer them
     checkpoint: str | Path | None = None,
     license_policy: str = "open",
     kinds: Any = None,  # noqa: ANN401
+    computed: Any = "auto",  # noqa: ANN401
     random_state: Any = None,  # noqa: ANN401
     device: str = "auto",
     n_jobs: int | None = None,

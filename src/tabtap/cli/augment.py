@@ -355,6 +355,7 @@ def _settings_of(job: Job, reading: Reading, levels: tuple[Any, ...]) -> dict[st
         "task": reading.task,
         "kinds": dict(reading.kinds),
         "groups": reading.groups,
+        "computed": reading.computed,
         "mixture": mixture_of(job.mixture, levels),
     }
 

@@ -101,7 +101,7 @@ class CompareOptions(TableOptions):
     seed: Annotated[int, option("--seed N", "Equal seeds, equal answers.")] = 0
 
 
-@take_options(CompareOptions, without=("schema", "format"))
+@take_options(CompareOptions, without=("schema", "format", "computed"))
 def compare(given: CompareOptions) -> int:
     """Compare methods of augmentation on TRAIN, and say which to use, if any.
 

@@ -97,6 +97,15 @@ class TableOptions:
             "A column not to learn; new rows leave it empty. May be repeated.",
         ),
     ] = None
+    computed: Annotated[
+        str,
+        table_option(
+            "--computed COLS",
+            "Columns that others give in every row, such as a total, are computed in "
+            "new rows: auto, none, or their names with commas.",
+            show_default=False,
+        ),
+    ] = "auto"
     groups: Annotated[
         str | None,
         table_option(
@@ -142,6 +151,7 @@ class Reading:
     target: Hashable | None
     task: TaskChoice = "auto"
     groups: Hashable | None = None
+    computed: str | tuple[Hashable, ...] = "auto"
     kinds: Mapping[Hashable, str] = field(default_factory=dict)
 
     told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -184,13 +194,15 @@ class Reading:
         if self.groups is not None:
             kinds.setdefault(self.groups, "identifier")
         try:
-            return read_frame(
+            table = read_frame(
                 self.frame,
                 self.target,
                 task=self.task,
                 kinds=kinds,
                 floor=MIN_ROWS if floor is None else floor,
             )
+            places = self.frame.index.to_numpy(dtype="int64")
+            return replace(table, origin=places)
         except BadTableError as error:
             # Whoever is at the command line cannot do what helps in Python.
             problems = [replace(p, fix=p.option or p.fix) for p in error.problems]
@@ -246,6 +258,7 @@ def read(options: TableOptions) -> Reading:
         target=target,
         task=_task(options, said),
         groups=said.groups if groups is None else groups,
+        computed=_computed(options, said, named),
         kinds={name: kind for name, kind in kinds.items() if name not in left_out},
         told=told,
     )
@@ -275,6 +288,20 @@ def _schema(options: TableOptions, names: list[Hashable]) -> SchemaFile:
 def _task(options: TableOptions, said: SchemaFile) -> TaskChoice:
     told = options.task.value
     return cast("TaskChoice", told if told != "auto" else said.task or "auto")
+
+
+def _computed(
+    options: TableOptions, said: SchemaFile, names: Sequence[Hashable]
+) -> str | tuple[Hashable, ...]:
+    word = options.computed.strip()
+    if word == "auto":
+        return "auto" if said.computed is None else said.computed
+    if word == "none":
+        return word
+    found = (
+        column_named("--computed", part.strip(), names) for part in word.split(",")
+    )
+    return tuple(name for name in found if name is not None)
 
 
 def _kinds(options: TableOptions, file: FileTable) -> dict[Hashable, str]:

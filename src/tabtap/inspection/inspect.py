@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabtap.rng import stream
+from tabtap.table.computed import ComputedChoice, find_formulas, target_formulas
 from tabtap.table.kinds import names_an_identifier
 from tabtap.table.problems import quote, told
 from tabtap.table.schema import BoolArray, Column, FloatArray, IntArray, Kind
@@ -20,12 +21,17 @@ from tabtap.table.table import Table
 from tabtap.wording import counted
 
 
-def inspect_table(table: Table, *, declared: Container[Hashable] = ()) -> list[Remark]:
+def inspect_table(
+    table: Table,
+    *,
+    declared: Container[Hashable] = (),
+    computed: ComputedChoice = "auto",
+) -> list[Remark]:
     """Look a table over: what may spoil it, and which setting answers that.
 
     The table has a target; ``declared`` are columns whose kind was named by the user,
-    and is not to be doubted.  Columns that give the target away come first, then what
-    concerns columns, then rows and classes.
+    and is not to be doubted; ``computed`` as for ``find_formulas``.  Columns that give
+    the target away come first, then what concerns columns, then rows and classes.
 
     Examples
     --------
@@ -39,6 +45,7 @@ def inspect_table(table: Table, *, declared: Container[Hashable] = ()) -> list[R
     return [
         *leak_remarks(table),
         *column_remarks(table, declared),
+        *computed_remarks(table, computed),
         *row_remarks(table),
     ]
 
@@ -105,6 +112,27 @@ def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
         text = "names rows rather than describing them: not learned, empty in new rows"
         return [Remark(topic="identifier", column=column.name, text=text)]
     return []
+
+
+def computed_remarks(table: Table, choice: ComputedChoice = "auto") -> list[Remark]:
+    """Return a remark on each column that other columns give, and on the target."""
+    remarks = [
+        Remark(
+            topic="computed",
+            column=table.schema.features[formula.position].name,
+            text=f"is {formula.text(table)} in every row, and is computed so in new "
+            "ones",
+            setting="computed",
+        )
+        for formula in find_formulas(table, choice)
+    ]
+    for name, formula in target_formulas(table):
+        text = (
+            f"is {formula} in every row: with the other columns it gives the target "
+            "away, and little is left to predict"
+        )
+        remarks.append(Remark(topic="leak", column=name, text=text))
+    return remarks
 
 
 def _formulas(column: Column) -> list[Remark]:
@@ -432,7 +460,8 @@ class Remark:
     topic: str
     """One of ``leak``, ``identifier``, ``lost``, ``groups``, ``imbalance``,
     ``tiny class``, ``duplicates``, ``constant``, ``missing``, ``code``, ``formula``,
-    ``few rows``; ``refused`` and ``question`` of what keeps rows from being added."""
+    ``computed``, ``few rows``; ``refused`` and ``question`` of what keeps rows from
+    being added."""
 
     column: Hashable | None
     """None if it is about the table as a whole."""
