@@ -303,8 +303,9 @@ class Checkpoint:
         own = {part: text for part, text in request.own.described.items() if text}
         if own:
             decides["own parts"] = own
-        if request.computed:
-            decides["computed"] = [repr(formula) for formula in request.computed]
+        kept_to = [column.support for column in request.real.schema.features]
+        if request.computed or any(kept_to):
+            decides["computed"] = [repr(request.computed), kept_to]
         if request.teacher.teacher is not None:
             teaching = asdict(request.preset.teaching)
             decides["teacher"] = [_taught_by(request.teacher), teaching]
@@ -528,8 +529,7 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
         check_inpainter(request.own.inpainter, request.real, lineages)
     n_members = len(lineages.members)
     terms.narrator.say(f"learning {len(request.real)} rows, {n_members} backbone(s)")
-    own = () if terms.observer is None else (terms.observer,)
-    watchers = Watchers((terms.narrator, *own))
+    watchers = Watchers((terms.narrator, *filter(None, [terms.observer])))
     kept = Checkpoint(terms.checkpoint, request, lineages, terms.budget)
     with watch.running("backbones"):
         stack = kept.stack(watchers)

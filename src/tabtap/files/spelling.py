@@ -384,6 +384,11 @@ _LEAST_LETTERS = 3
 """AA, Aa and aa are three genotypes; male, Male and MALE are one sex."""
 
 
+def _bare(cell: str) -> str:
+    """Return a cell without stray spaces; a line break inside it is meant."""
+    return re.sub(" {2,}", " ", cell.strip())
+
+
 def one_spelling(cells: Sequence[str]) -> dict[str, str]:
     """Return the usual spelling of each cell that is written in another way too.
 
@@ -394,20 +399,21 @@ def one_spelling(cells: Sequence[str]) -> dict[str, str]:
     """
     variants: dict[str, Counter[str]] = {}
     for cell, count in Counter(cells).items():
-        bare = " ".join(cell.split())
+        bare = _bare(cell)
         usual = bare in (bare.lower(), bare.upper(), bare.capitalize(), bare.title())
         key = bare.lower() if usual and len(bare) >= _LEAST_LETTERS else bare
         variants.setdefault(key, Counter())[cell] += count
     if 2 * len(variants) > len(cells):
         return {}  # names, not levels
     renamed: dict[str, str] = {}
-    some_are_bare = any(cell == " ".join(cell.split()) for cell in cells)
+    some_are_bare = any(cell == _bare(cell) for cell in cells)
     for spellings in variants.values():
         bare_counts: Counter[str] = Counter()
         for cell, count in spellings.items():
-            bare_counts[" ".join(cell.split())] += count
+            bare_counts[_bare(cell)] += count
         usual_one = bare_counts.most_common(1)[0][0]
-        if len(spellings) == 1 and not some_are_bare:
+        comes_back = bare_counts.total() > 1
+        if len(spellings) == 1 and not (some_are_bare and comes_back):
             continue  # who writes a space behind every word means it so
         renamed |= {cell: usual_one for cell in spellings if cell != usual_one}
     return renamed

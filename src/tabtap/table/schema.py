@@ -7,7 +7,7 @@ shown to the user before anything runs, and travels with every ``Table``.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
 
@@ -77,7 +77,7 @@ class Column:
     decimals: int | None = None
     """Decimal places every value of a continuous column is rounded to; None: as is."""
 
-    support: tuple[float, ...] = ()
+    support: tuple[float, ...] = field(default=(), repr=False)
     """Values that a continuous column keeps to, ascending; empty for any."""
 
     base: int = 0
