@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -18,6 +19,7 @@ from scipy.stats import rankdata
 from tabtap.config import ProposalConfig
 from tabtap.domain import Action, Candidates, Lineages, Template
 from tabtap.errors import SmallerBatchWarning, UserInputError
+from tabtap.table.computed import Formula, compute, is_computed, with_sources
 from tabtap.table.schema import BoolArray, FloatArray, IntArray, Kind, Schema
 from tabtap.table.table import NO_ROW, Table, ancestor_rows, concat
 from tabtap.table.targets import bin_edges
@@ -88,6 +90,13 @@ class LineageProposer:
         self._important = important
         self._carried = carried
         self._cross_share = cross_share
+        self._computed: tuple[Formula, ...] = ()
+
+    def computing(self, formulas: Sequence[Formula]) -> LineageProposer:
+        """Return one that computes some columns from the others instead of drawing."""
+        other = copy(self)
+        other._computed = tuple(formulas)
+        return other
 
     def propose(
         self,
@@ -134,7 +143,8 @@ class LineageProposer:
             share = self._config.hard_share
             rows = rows[choose_anchors(pool.hardness[rows], n_rows, share, rng)]
         schema, important = pool.rows.schema, self._important[member]
-        free = free_columns(schema, action.template, important)
+        chosen = ~is_computed(len(schema.features), self._computed)
+        free = free_columns(schema, action.template, important) & chosen
         always = np.zeros_like(free)
         if self._config.explored == "numbers":
             always = free & ~numeric_columns(schema)
@@ -147,8 +157,9 @@ class LineageProposer:
             anchors[:n_crossed] = others[
                 choose_anchors(pool.hardness[others], n_crossed, 0.0, rng)
             ]
-            able = learned_columns(schema)
+            able = learned_columns(schema) & chosen
             masks[:n_crossed] = draw_masks(able, CROSS_REDRAWN, n_crossed, rng)
+        masks = with_sources(masks, self._computed)
         masks[:, self._columns_to_empty(schema)] = True
         seeds = rng.integers(2**64, size=n_rows, dtype=np.uint64)
         return _Plan(anchors, masks, seeds, rows)
@@ -167,6 +178,7 @@ class LineageProposer:
     ) -> list[Candidates]:
         """Draw all plans, one row of them per action, one column per lineage."""
         by_member = [*zip(*plans, strict=True)]
+        redrawn = [_end_to_end(p.regenerate for p in own) for own in by_member]
         made = self._batches.draw(
             [
                 pool.with_targets(
@@ -175,10 +187,14 @@ class LineageProposer:
                 )
                 for own in by_member
             ],
-            [_end_to_end(p.regenerate for p in own) for own in by_member],
+            redrawn,
             [_end_to_end(p.seeds for p in own) for own in by_member],
             redraw_target=self._config.redraw_target,
         )
+        made = [
+            compute(rows, self._computed, where)
+            for rows, where in zip(made, redrawn, strict=True)
+        ]
         members = self._lineages.members
         sizes = [[len(plan.anchors) for plan in own] for own in by_member]
         shares = [

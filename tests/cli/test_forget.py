@@ -11,14 +11,15 @@ import tabtap
 
 def clinic_text(birds):
     """Return visits of patients in a clinic's spelling; three rows have no label."""
-    lines = ["patient;mass;share;day;clock;sex"]
+    lines = ["patient;mass;share;day;rate;sex"]
     mass = birds["body_mass_g"].fillna(4000).astype(int)
     length = birds["bill_length_mm"].fillna(40.0)
     for i, (m, b, sex) in enumerate(zip(mass, length, birds["sex"], strict=True)):
         label = "" if i in (2, 10, 33) else sex
         day = f"{1 + i % 28:02}.{1 + i % 12:02}.2020"
+        rate = "low" if i in (5, 50) else f"{i},5%"
         share = f"{b:.1f}".replace(".", ",")
-        lines.append(f"P{i // 6};{m} g;{share};{day};{8 + i % 9}:{i % 60:02};{label}")
+        lines.append(f"P{i // 6};{m} g;{share};{day};{rate};{label}")
     return "\n".join(lines) + "\n"
 
 
@@ -96,12 +97,12 @@ def test_a_column_that_is_lost_is_told_in_the_notes_and_in_the_report(visits):
     notes = tabtap.load(folder / "v.tap").about.notes
     page = (folder / "v.html").read_text(encoding="utf-8")
 
-    lost = [note for note in notes if "'clock'" in note]
+    lost = [note for note in notes if "'rate'" in note]
     assert len(lost) == 1
     assert "--missing" in lost[0]
     assert "pd." not in lost[0]
-    assert answer.said.count("Column 'clock' holds") == 1
-    assert "Column &#39;clock&#39; holds times as text" in page
+    assert answer.said.count("Column 'rate' holds") == 1
+    assert "Column &#39;rate&#39; holds percentages as text" in page
 
 
 def test_new_rows_of_the_table_that_is_left_are_written_alike(in_process, shelf):

@@ -67,7 +67,6 @@ def test_cells_are_read_as_what_they_are_and_written_as_they_were(cells, values)
         ["1.2.10", "1.3.2"],
         ["12%", "north"],
         ["<18", ">65"],
-        ["5:30", "6:10"],
         ["30.02.2020", "01.02.2020"],
     ],
 )
@@ -76,6 +75,22 @@ def test_what_only_looks_like_a_number_stays_text(cells):
 
     assert column.series.tolist() == cells
     assert column.question is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "first"),
+    [
+        (["25:07", "9:30"], 1507),
+        (["08:05", "17:30"], 485),
+        (["1:02:03", "0:59:59"], 3723),
+        (["5'11\"", "6'0\""], 71),
+    ],
+)
+def test_counts_in_parts_are_numbers_and_are_written_back(cells, first):
+    column = settled(cells)
+
+    assert column.series.tolist()[0] == first
+    assert format_column(column.series, column.style) == cells
 
 
 AMOUNTS = st.decimals(-(10**9), 10**9, places=2, allow_nan=False)

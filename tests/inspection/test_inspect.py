@@ -78,6 +78,7 @@ def test_identifiers_constants_and_holes_are_remarked_on(frame):
         ("identifier", "row_id"),
         ("constant", "ward"),
         ("missing", "rare"),
+        ("computed", "rare"),
     ]
 
 

@@ -26,6 +26,7 @@ from tabtap.api.choices import (
     choose_referee,
     choose_rules,
     commit_for,
+    computed_notes,
     copies_note,
     copies_of,
     group_codes,
@@ -50,6 +51,7 @@ from tabtap.evaluate.teachers import choose_teacher
 from tabtap.result import AugmentResult
 from tabtap.result.frames import continued
 from tabtap.result.set_aside import SetAside
+from tabtap.table.computed import find_formulas
 from tabtap.table.frame import labelled_rows, read_as_given, read_frame, take_rows
 from tabtap.table.schema import IntArray
 from tabtap.table.table import Table
@@ -126,6 +128,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         Whether ``evaluator="auto"`` may use weights that are not free for every use.
     kinds : mapping of column name to kind, optional
         Overrides of what is inferred of columns.
+    computed : {"auto", "none"} or list of column names, default="auto"
+        Columns that other columns give in every row, such as a total: new rows have
+        them computed.  ``auto`` takes all that are found, ``none`` draws them.
     random_state : int, RandomState, Generator or None
         Equal seeds give equal tables.
     device : str, default="auto"
@@ -181,6 +186,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         checkpoint: str | Path | None = None,
         license_policy: str = "open",
         kinds: Any = None,  # noqa: ANN401
+        computed: Any = "auto",  # noqa: ANN401
         random_state: Any = None,  # noqa: ANN401
         device: str = "auto",
         n_jobs: int | None = None,
@@ -206,6 +212,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         self.checkpoint = checkpoint
         self.license_policy = license_policy
         self.kinds = kinds
+        self.computed = computed
         self.random_state = random_state
         self.device = device
         self.n_jobs = n_jobs
@@ -319,11 +326,13 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         learned = Labelled.of(frame, target, y, labels)
         real = learned.read(task=self.task, kinds=kinds)
         codes = None if learned.groups is None else group_codes(learned.groups)
-        told = table_notes(real, kinds)
+        computed = find_formulas(real, self.computed)
+        told = (*table_notes(real, kinds), *computed_notes(real, computed))
         likely = group_remark(real, kinds, named)
         if likely is not None:
             told = (*told, remark_sentence(likely))
         request, more = with_notes(lambda: self._request(real, codes))
+        request = replace(request, computed=computed)
         narrator = narrator_for(self.verbose)
         terms = RunOptions(
             budget="auto" if self.budget == "auto" else int(self.budget),
@@ -520,6 +529,7 @@ def augment(  # noqa: PLR0913  every setting, so that editors offer them
     checkpoint: str | Path | None = None,
     license_policy: str = "open",
     kinds: Any = None,  # noqa: ANN401
+    computed: Any = "auto",  # noqa: ANN401
     random_state: Any = None,  # noqa: ANN401
     device: str = "auto",
     n_jobs: int | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Container, Hashable, Mapping
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -49,6 +49,7 @@ from tabtap.inspection.inspect import (
     row_remarks,
 )
 from tabtap.loop.commit import ALLOWED_LOSS, named_columns
+from tabtap.table.computed import Formula
 from tabtap.table.schema import IntArray, Task
 from tabtap.table.suspects import copy_groups, lost_columns, target_copies
 from tabtap.table.table import Table
@@ -373,6 +374,15 @@ def table_notes(real: Table, declared: Container[Hashable]) -> tuple[str, ...]:
     remarks = [*leaks, *row_remarks(real)]
     told = [r for r in remarks if r.topic in _REPEATED]
     return (*lost, *copies, *(remark_sentence(remark) for remark in told))
+
+
+def computed_notes(real: Table, formulas: Sequence[Formula]) -> tuple[str, ...]:
+    """Say which columns are computed in new rows, and from what."""
+    return tuple(
+        f"Column {str(real.schema.features[formula.position].name)!r} is "
+        f"{formula.text(real)} in every row, and is computed so in new ones."
+        for formula in formulas
+    )
 
 
 _REPEATED = ("leak", "imbalance", "tiny class")

@@ -65,6 +65,7 @@ from tabtap.result.set_aside import SetAside
 from tabtap.rng import stream
 from tabtap.stages import Commitment, Evaluator, Labeller, Observer
 from tabtap.stopwatch import Stopwatch
+from tabtap.table.computed import Formula
 from tabtap.table.saved_schema import schema_to_json
 from tabtap.table.schema import IntArray
 from tabtap.table.split import folds
@@ -95,6 +96,9 @@ class Request:
 
     no_harm: Mapping[str, float] = field(default_factory=dict)
     """Columns whose groups may not be harmed, and what a group may lose."""
+
+    computed: tuple[Formula, ...] = ()
+    """Columns that follow from others, in new rows too."""
 
     own: OwnParts = field(default_factory=OwnParts)
     whole: Whole | None = None
@@ -127,7 +131,10 @@ def lineages_of(request: Request) -> Lineages:
     n_partitions = max(1, min(most, ROWS_PER_PARTITION * most // len(request.real)))
     partitions = [
         folds(request.real.condition, n_folds, rng, request.groups)
-        for rng in _fold_streams(request.seed, n_partitions)
+        for rng in [
+            stream(request.seed, "folds", *([number] if number else []))
+            for number in range(n_partitions)
+        ]
     ]
     return Lineages(np.stack(partitions), crossfit)
 
@@ -135,11 +142,6 @@ def lineages_of(request: Request) -> Lineages:
 ROWS_PER_PARTITION = 200
 """Tables of more rows than this are cut into folds less often: it matters less there,
 and costs more."""
-
-
-def _fold_streams(seed: int, n_partitions: int) -> list[np.random.Generator]:
-    more = [stream(seed, "folds", number) for number in range(1, n_partitions)]
-    return [stream(seed, "folds"), *more]
 
 
 def fit_stack(
@@ -180,7 +182,7 @@ def make_context(
     proposer = LineageProposer(
         *(stack, lineages, proposal, important, request.carried),
         cross_share=cross_share,
-    )
+    ).computing(request.computed)
     counted = watch.timed("evaluator", utility)
     commitment: Commitment
     if lineages.crossfit:
@@ -311,6 +313,9 @@ class Checkpoint:
         own = {part: text for part, text in request.own.described.items() if text}
         if own:
             decides["own parts"] = own
+        kept_to = [column.support for column in request.real.schema.features]
+        if request.computed or any(kept_to):
+            decides["computed"] = [repr(request.computed), kept_to]
         if request.teacher.teacher is not None:
             teaching = asdict(request.preset.teaching)
             decides["teacher"] = [_taught_by(request.teacher), teaching]
@@ -397,7 +402,7 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
         check_inpainter(request.own.inpainter, request.real, lineages)
     n_members = len(lineages.members)
     terms.narrator.say(f"learning {len(request.real)} rows, {n_members} backbone(s)")
-    watchers = _watchers(terms)
+    watchers = Watchers((terms.narrator, *filter(None, [terms.observer])))
     kept = Checkpoint(terms.checkpoint, request, lineages, terms.budget)
     with watch.running("backbones"):
         stack = kept.stack(watchers)
@@ -448,11 +453,6 @@ def _farewell(result: AugmentResult, terms: RunOptions) -> str:
         again = f"The same call goes on from {str(terms.checkpoint)!r}."
     n_windows = len(result.certificates)
     return f"The run was interrupted after {n_windows} windows. {kept} {again}"
-
-
-def _watchers(terms: RunOptions) -> Watchers:
-    own = () if terms.observer is None else (terms.observer,)
-    return Watchers((terms.narrator, *own))
 
 
 def _plan(

@@ -365,6 +365,7 @@ def _settings_of(job: Job, reading: Reading, levels: tuple[Any, ...]) -> dict[st
         "kinds": dict(reading.kinds),
         "groups": reading.groups,
         "no_harm": no_harm_of(job.no_harm, reading.frame.columns),
+        "computed": reading.computed,
         "mixture": mixture_of(job.mixture, levels),
     }
 

@@ -50,7 +50,10 @@ class CheckOptions(TableOptions):
     rules: Annotated[Path, option("--rules FILE", "A TOML file of rules.")]
 
 
-@take_options(CheckOptions, without=("schema", "kinds", "ignored", "groups", "task"))
+_UNUSED = ("schema", "kinds", "ignored", "groups", "task", "computed")
+
+
+@take_options(CheckOptions, without=_UNUSED)
 def check(given: CheckOptions) -> int:
     """Show which rules the rows of TRAIN keep, and which they break.
 
@@ -84,7 +87,7 @@ def _findings(rules: Rules, table: Table) -> list[RuleFinding]:
     return [
         RuleFinding(
             rule.name,
-            tuple((~rule.holds(rows)).nonzero()[0].tolist()),
+            tuple(table.origin[~rule.holds(rows)].tolist()),
             not rule.applies(rows).any(),
         )
         for rule in rules.rules

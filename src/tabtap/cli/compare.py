@@ -19,13 +19,14 @@ from tabtap.cli.progress import CellsProgress
 from tabtap.cli.reading import (
     Reading,
     TableOptions,
-    as_read,
     look_at,
     need_target,
     read,
+    read_alike,
 )
 from tabtap.cli.terminal import NO, YES, Screen, fold, json_text
 from tabtap.errors import UserInputError
+from tabtap.wording import counted
 
 if TYPE_CHECKING:
     from tabtap.compare.contest import MethodComparison
@@ -101,7 +102,7 @@ class CompareOptions(TableOptions):
     seed: Annotated[int, option("--seed N", "Equal seeds, equal answers.")] = 0
 
 
-@take_options(CompareOptions, without=("schema", "format"))
+@take_options(CompareOptions, without=("schema", "format", "computed"))
 def compare(given: CompareOptions) -> int:
     """Compare methods of augmentation on TRAIN, and say which to use, if any.
 
@@ -117,10 +118,11 @@ def compare(given: CompareOptions) -> int:
     n_rows = budget_of(given.budget)
     if n_rows == "auto":
         raise UserInputError("--budget auto is not usable here. Give a number.")
-    contest, reading = _contest(given)
+    contest, reading, told = _contest(given)
     screen = Screen.standard(quiet=given.as_json)
     notes = (
         *reading.notes,
+        *told,
         *_sampled(contest, reading),
         *look_at(reading, contest.table),
         *_together(contest, reading),
@@ -176,7 +178,9 @@ def _methods(text: str) -> list[str]:
     return ["Real", *dict.fromkeys(name for name in named if name != "Real")]
 
 
-def _contest(given: CompareOptions) -> tuple[MethodComparison, Reading]:
+def _contest(
+    given: CompareOptions,
+) -> tuple[MethodComparison, Reading, tuple[str, ...]]:
     import numpy as np
 
     from tabtap.api.choices import group_codes, read_groups
@@ -185,10 +189,14 @@ def _contest(given: CompareOptions) -> tuple[MethodComparison, Reading]:
     reading = read(given)
     need_target(reading)
     n_train = len(reading.frame)
-    both = reading if given.test is None else _both(reading, given.test)
+    both: Reading = reading
+    told: tuple[str, ...] = ()
+    if given.test is not None:
+        both, told = _both(reading, given.test)
     labels, _ = read_groups(both.groups, both.frame, None)
     groups = None if labels is None else group_codes(labels)
     whole = both.table()
+    whole = replace(whole, origin=np.arange(len(whole)))  # of both files together
     rows = np.arange(len(whole))
     train = competing_rows(whole.take(rows[:n_train]), given.seed)
     if groups is not None:
@@ -202,24 +210,22 @@ def _contest(given: CompareOptions) -> tuple[MethodComparison, Reading]:
         seed=given.seed,
         learner=learner_of("--learner", given.learner),
     )
-    return (made.with_everyone() if given.learners else made), reading
+    return (made.with_everyone() if given.learners else made), reading, told
 
 
-def _both(reading: Reading, test: str) -> Reading:
+def _both(reading: Reading, test: str) -> tuple[Reading, tuple[str, ...]]:
     """Read the rows to test after those to train: they are parts of one table."""
     import pandas as pd
 
-    from tabtap.files import read_table
-
-    later = read_table(test, **as_read(reading.told)).frame
-    lacking = [str(name) for name in reading.frame.columns if name not in later]
-    if lacking:
-        raise UserInputError(
-            f"--test {test!r} lacks columns that TRAIN has: {', '.join(lacking)}. Both "
-            "must have the same."
-        )
-    frame = pd.concat([reading.frame, later[reading.frame.columns]], ignore_index=True)
-    return replace(reading, frame=frame)
+    later, notes = read_alike(test, reading)
+    labelled = later[reading.target].notna()
+    if not labelled.all():
+        n_left = int((~labelled).sum())
+        notes = (*notes, f"{counted(n_left, 'row')} without a label left out")
+    later = later.loc[labelled, reading.frame.columns]
+    frame = pd.concat([reading.frame, later], ignore_index=True)
+    told = tuple(f"--test: {note}" for note in notes)
+    return replace(reading, frame=frame), told
 
 
 def _compete(

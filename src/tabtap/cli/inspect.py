@@ -28,7 +28,8 @@ they are, 2 bad input."""
 
 UNUSABLE = ("refused", "question")
 _GRAVE = ("leak", "lost", "groups", "tiny class", "duplicates", "code")
-_SETTINGS = {"groups": "--groups", "ignore": "--ignore"}
+_SETTINGS = {"groups": "--groups {}", "ignore": "--ignore {}",
+             "computed": "--computed none draws it"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +115,7 @@ def _remarks(reading: Reading, table: Table, refused: Sequence[Remark]) -> list[
     from tabtap.inspection import inspect_table
 
     said = {reading.groups, *(remark.column for remark in refused)} - {None}
-    found = inspect_table(table, declared=reading.kinds)
+    found = inspect_table(table, declared=reading.kinds, computed=reading.computed)
     return [remark for remark in found if remark.column not in said]
 
 
@@ -161,7 +162,7 @@ def _sentence(remark: Remark) -> str:
     place = "" if remark.column is None else f"{remark.column}: "
     fix = ""
     if remark.setting is not None:
-        fix = f" ({_SETTINGS[remark.setting]} {str(remark.column)!r})"
+        fix = f" ({_SETTINGS[remark.setting].format(repr(str(remark.column)))})"
     return f"{place}{remark.text}{fix}."
 
 

@@ -17,7 +17,7 @@ from tabtap.errors import BadTableError, UserInputError
 from tabtap.wording import set_aside_note
 
 if TYPE_CHECKING:
-    from tabtap.files import FileTable, Question
+    from tabtap.files import ColumnStyle, FileTable, Question
     from tabtap.inspection import SchemaFile
     from tabtap.table import Table
     from tabtap.table.targets import TaskChoice
@@ -97,6 +97,15 @@ class TableOptions:
             "A column not to learn; new rows leave it empty. May be repeated.",
         ),
     ] = None
+    computed: Annotated[
+        str,
+        table_option(
+            "--computed COLS",
+            "Columns that others give in every row, such as a total, are computed in "
+            "new rows: auto, none, or their names with commas.",
+            show_default=False,
+        ),
+    ] = "auto"
     groups: Annotated[
         str | None,
         table_option(
@@ -142,6 +151,7 @@ class Reading:
     target: Hashable | None
     task: TaskChoice = "auto"
     groups: Hashable | None = None
+    computed: str | tuple[Hashable, ...] = "auto"
     kinds: Mapping[Hashable, str] = field(default_factory=dict)
 
     told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -184,13 +194,15 @@ class Reading:
         if self.groups is not None:
             kinds.setdefault(self.groups, "identifier")
         try:
-            return read_frame(
+            table = read_frame(
                 self.frame,
                 self.target,
                 task=self.task,
                 kinds=kinds,
                 floor=MIN_ROWS if floor is None else floor,
             )
+            places = self.frame.index.to_numpy(dtype="int64")
+            return replace(table, origin=places)
         except BadTableError as error:
             # Whoever is at the command line cannot do what helps in Python.
             problems = [replace(p, fix=p.option or p.fix) for p in error.problems]
@@ -246,6 +258,7 @@ def read(options: TableOptions) -> Reading:
         target=target,
         task=_task(options, said),
         groups=said.groups if groups is None else groups,
+        computed=_computed(options, said, named),
         kinds={name: kind for name, kind in kinds.items() if name not in left_out},
         told=told,
     )
@@ -277,9 +290,23 @@ def _task(options: TableOptions, said: SchemaFile) -> TaskChoice:
     return cast("TaskChoice", told if told != "auto" else said.task or "auto")
 
 
+def _computed(
+    options: TableOptions, said: SchemaFile, names: Sequence[Hashable]
+) -> str | tuple[Hashable, ...]:
+    word = options.computed.strip()
+    if word == "auto":
+        return "auto" if said.computed is None else said.computed
+    if word == "none":
+        return word
+    found = (
+        column_named("--computed", part.strip(), names) for part in word.split(",")
+    )
+    return tuple(name for name in found if name is not None)
+
+
 def _kinds(options: TableOptions, file: FileTable) -> dict[Hashable, str]:
     names = list(file.frame.columns)
-    parts = {style.name: style.parts for style in file.styles if style.kind == "pair"}
+    parts = {s.name: s.parts for s in file.cell_styles if s.kind == "pair"}
     kinds: dict[Hashable, str] = {}
     said = [
         ("--kind", text, "identifier" if kind == "ignore" else kind)
@@ -310,6 +337,116 @@ def as_read(told: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             codes = [value] if key == "missing" and isinstance(value, str) else value
             given.setdefault(names.get(key, key), {})[column] = codes
     return given
+
+
+def read_alike(path: str, reading: Reading) -> tuple[Any, tuple[str, ...]]:
+    """Read another file as TRAIN was read: its frame, and what had to be assumed.
+
+    Raises
+    ------
+    UserInputError
+        If it lacks a column, or a column cannot be read as it was in TRAIN.
+    """
+    from tabtap.files import read_table
+
+    told = {column: dict(says) for column, says in reading.told.items()}
+    for style in reading.file.cell_styles:
+        told[style.name] = {**_settled(style), **told.get(style.name, {})}
+    told = {column: says for column, says in told.items() if says}
+    try:
+        later = read_table(path, **as_read(told))
+    except UserInputError:
+        _check_columns(read_table(path).frame, path, reading)
+        raise
+    _check_columns(later.frame, path, reading)
+    problems = [
+        problem
+        for name in reading.frame.columns
+        if (problem := _other_reading(str(name), reading.file, later))
+    ]
+    if problems:
+        listed = "".join(f"\n  - {problem}" for problem in problems)
+        raise UserInputError(
+            f"{path!r} cannot be read as TRAIN is. Write both alike:{listed}"
+        )
+    return _in_words_of(later.frame, reading), later.notes
+
+
+def _settled(style: ColumnStyle) -> dict[str, str]:
+    """Return what the cells of a column turned out to be, as one would say it."""
+    if style.kind == "pair":
+        return {"as": "two numbers"}
+    if style.kind == "text":
+        return {"as": "as written"}
+    if style.kind == "time" and style.time is not None and style.time.format:
+        return {"date_format": style.time.format}
+    spelling = style.spelling
+    if style.kind == "float" or (spelling is not None and spelling.thousands):
+        return {"decimal": style.decimal}
+    return {}
+
+
+def _check_columns(frame: Any, path: str, reading: Reading) -> None:  # noqa: ANN401
+    lacking = [str(name) for name in reading.frame.columns if name not in frame]
+    if lacking:
+        raise UserInputError(
+            f"--test {path!r} lacks columns that TRAIN has: {', '.join(lacking)}. Both "
+            "must have the same."
+        )
+
+
+def _other_reading(name: str, train: FileTable, test: FileTable) -> str:
+    """Return in which way a column of numbers or times is other than in TRAIN."""
+    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+    before, after = train.frame[name], test.frame[name]
+    for is_kind, what in (
+        (is_numeric_dtype, "numbers"),
+        (is_datetime64_any_dtype, "times"),
+    ):
+        if is_kind(before) and not is_kind(after) and after.notna().any():
+            example = next(cell for cell in after if isinstance(cell, str) and cell)
+            return f"column {name!r} holds {what} in TRAIN, and {example!r} there"
+    units = [_unit(name, file) for file in (train, test)]
+    if None not in units and units[0] != units[1]:
+        first, second = (repr(unit) if unit else "no unit" for unit in units)
+        return f"column {name!r} is in {first} in TRAIN, and in {second} there"
+    return ""
+
+
+def _unit(name: str, file: FileTable) -> str | None:
+    """Return what stands around the numbers of a column; None if it has no style."""
+    for style in file.cell_styles:
+        if name in style.parts and style.kind in ("integer", "float"):
+            spelling = style.spelling
+            return "" if spelling is None else (spelling[0] + spelling[1]).strip()
+    return None
+
+
+def _in_words_of(frame: Any, reading: Reading) -> Any:  # noqa: ANN401 - pandas
+    """Return a frame whose texts are spelt as the same words are in TRAIN."""
+    written = {s.name for s in reading.file.cell_styles if s.kind == "text"}
+    frame = frame.copy()
+    for name in written & {str(column) for column in frame.columns}:
+        if reading.told.get(name, {}).get("as") == "as written":
+            continue
+        usual = {_bare(word): word for word in reading.file.frame[name].dropna()}
+        words = {
+            cell: usual[_bare(cell)]
+            for cell in frame[name].dropna().unique()
+            if isinstance(cell, str) and usual.get(_bare(cell), cell) != cell
+        }
+        frame[name] = frame[name].replace(words)
+    return frame
+
+
+def _bare(word: str) -> str:
+    """Return a word without stray spaces and capitals; short ones keep these."""
+    bare = " ".join(str(word).split())
+    return bare.lower() if len(bare) >= _LEAST_LETTERS else bare
+
+
+_LEAST_LETTERS = 3
 
 
 def _told(options: TableOptions) -> dict[str, dict[str, Any]]:

@@ -249,11 +249,16 @@ def _rows_of(result: AugmentResult, groups: Sequence[str]) -> list[int]:
 
 def _write_table(result: AugmentResult, table: str, *, force: bool) -> None:
     from tabtap.files import form_from_json, write_table
+    from tabtap.files.texts import spell
 
     frame, _ = result.augmented()
     n_real = len(result.given_places)
     source = result.about.source
     like = form_from_json(source, frame.iloc[:0]) if source else None
+    if like is not None and like.raw is not None:
+        frame = spell(frame, like.raw, like.written)
+    if like is not None and like.dialect is None:
+        like = None  # of a format that says by itself how values are written
     if like is not None:
         # No label may be taken for the place of a row in a file that is not there.
         frame = frame.set_axis([f"row {i}" for i in range(len(frame))], axis=0)

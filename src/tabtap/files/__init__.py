@@ -12,9 +12,11 @@ from tabtap.files.formats import (
     form_to_json,
 )
 from tabtap.files.reading import read_table
+from tabtap.files.texts import CellsRead, read_cells
 from tabtap.files.writing import check_destination, write_table
 
 __all__ = [
+    "CellsRead",
     "ColumnStyle",
     "Dialect",
     "FileTable",
@@ -22,6 +24,7 @@ __all__ = [
     "check_destination",
     "form_from_json",
     "form_to_json",
+    "read_cells",
     "read_table",
     "write_table",
 ]

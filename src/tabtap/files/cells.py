@@ -26,6 +26,8 @@ MISSING = frozenset(
 
 UNUSUAL = frozenset(
     ["?", ".", "-", "--", "*", "na", "Na", "NAN", "n.a.", "N.A.", "missing", "Missing",
+     "n. a.", "n.d.", "N.D.", "n/d", "N/D", "nd", "ND", "k.A.", "k. A.", "k.a.",
+     "keine Angabe", "unknown", "Unknown", "unbekannt", "inconnu", "\u2013", "\u2014",
      "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"]
 )  # fmt: skip
 """What is taken for a missing value only among numbers or times."""

@@ -25,13 +25,14 @@ from tabtap.files.cells import (
     spread_times,
     with_holes,
 )
-from tabtap.files.formats import ColumnStyle, Question
+from tabtap.files.formats import ColumnStyle, Question, Spelling
 from tabtap.files.spelling import (
     Numbers,
     Written,
     date_formats,
     match_written,
     one_spelling,
+    read_counted,
     read_pairs,
     read_written,
 )
@@ -96,6 +97,7 @@ def read_column(
             _read_typed(name, cells, told)
             or _read_truths(name, cells, told)
             or _read_pairs(name, cells, told)
+            or _read_counted(name, cells, told)
             or _in_one_spelling(as_text(name, cells, told))
         )
     return column._replace(told=told)
@@ -377,6 +379,26 @@ def _read_pairs(
         f"{' and '.join(map(repr, style.parts))}, written as one"
     )
     return TextColumn(first, style, cells, (note,), second=second)
+
+
+def _read_counted(
+    name: str, cells: Sequence[str], told: CellOptions
+) -> TextColumn | None:
+    seen, present = _seen(cells, told)
+    found = read_counted(seen) if seen else None
+    if found is None:
+        return None
+    texts, form = found
+    style = ColumnStyle(
+        name=name,
+        kind="integer",
+        missing=_usual(cells, present),
+        spelling=Spelling(counted=form),
+    )
+    what = "feet and inches" if "'" in form else "times"
+    note = f"column {name!r} holds {what}: {seen[0]!r} is read as {texts[0]}"
+    series = with_holes(np.array([int(text) for text in texts]), present)
+    return TextColumn(series, style, cells, (note,))
 
 
 # ---- Dates with the year last, and dates of a form that was named.

@@ -229,7 +229,8 @@ def _notes(
     if dialect.separator != usual or comma:
         notes.append(f"separator {show_separator(dialect.separator)}{comma}")
     if dialect.n_lines_before:
-        notes.append("the line above the header names the separator and was skipped")
+        above = counted(dialect.n_lines_before, "line")
+        notes.append(f"{above} above the header skipped")
     if cut.n_blank:
         notes.append(f"{counted(cut.n_blank, 'blank line')} skipped")
     if not cut.records[0].cells[0].strip():
@@ -414,6 +415,14 @@ def choose_separator(
     lines: list[str], form: Format, name: str, wanted: str | None
 ) -> Dialect:
     """Return a dialect with the separator of some lines, and what stands above them."""
+    n_comments = _count_comments(lines)
+    if n_comments:
+        found = choose_separator(lines[n_comments:], form, name, wanted)
+        # A header may begin with that sign too.
+        sizes = [count_cells(line, found.separator) for line in lines[n_comments - 1 :]]
+        is_header = len(sizes) > 1 and sizes[0] == sizes[1] > 1
+        before = n_comments - is_header + found.n_lines_before
+        return replace(found, n_lines_before=before)
     match = _SEP_LINE.fullmatch(lines[0])
     if match is not None:
         return Dialect(separator=wanted or match[1], n_lines_before=1)
@@ -430,6 +439,14 @@ def choose_separator(
             "cell. Save it separated by commas, or say that the separator is a space."
         )
     return Dialect(separator="\t" if form == "tsv" else ",")
+
+
+def _count_comments(lines: list[str]) -> int:
+    """Return how many lines at the top begin with a number sign, if others follow."""
+    n_comments = 0
+    while n_comments < len(lines) and lines[n_comments].startswith("#"):
+        n_comments += 1
+    return n_comments if n_comments < len(lines) else 0
 
 
 def show_separator(separator: str) -> str:
@@ -658,7 +675,7 @@ def _rows(
         parts = [
             format_column(frame.iloc[:, index_of[part]], style) for part in style.parts
         ]
-        columns.append(_join_parts(parts, style) if parts else [""] * len(frame))
+        columns.append(join_parts(parts, style) if parts else [""] * len(frame))
     quoted = [style.quoted for style in styles]
     if mark:
         columns.append([mark] * len(frame))
@@ -667,7 +684,7 @@ def _rows(
     return [join_cells(row, dialect, _quote_flags(row, quoted)) for row in rows]
 
 
-def _join_parts(parts: Sequence[list[str]], style: ColumnStyle) -> list[str]:
+def join_parts(parts: Sequence[list[str]], style: ColumnStyle) -> list[str]:
     """Return the cells of a column; a pair with one number missing is missing."""
     if len(parts) == 1:
         return parts[0]

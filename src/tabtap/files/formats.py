@@ -42,6 +42,9 @@ class Spelling(NamedTuple):
     limits: tuple[tuple[float, str], ...] = ()
     """Numbers that stand for a text such as ``<0.01``."""
 
+    counted: str = ""
+    """Such as ``%d:%02d``, of minutes and seconds: numbers count the last part."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeStyle:
@@ -175,8 +178,21 @@ class FileTable:
     questions: tuple[Question, ...] = ()
     """What its owner has to say before some columns can be read; they are text."""
 
+    raw: Any = field(default=None, repr=False)
+    """Of a file with types: the frame before its texts were read; None if all of it
+    stayed as it was."""
+
+    written: tuple[ColumnStyle, ...] = field(default=(), repr=False)
+    """How the columns of ``raw`` are written that were read from text."""
+
     content: bytes = field(default=b"", repr=False)
     """The file as it was, decompressed, so that real rows can be written unchanged."""
+
+    @property
+    def cell_styles(self) -> tuple[ColumnStyle, ...]:
+        """How the columns of the file are written, by what is known best."""
+        known = {style.name: style for style in (*self.styles, *self.written)}
+        return tuple(known.values())
 
 
 # ---- How a file is written, without its rows: kept with a result.
@@ -189,6 +205,8 @@ def form_to_json(table: FileTable) -> str:
             "format": table.format,
             "dialect": None if table.dialect is None else to_json(table.dialect),
             "styles": [to_json(style) for style in table.styles],
+            "written": [to_json(style) for style in table.written],
+            "columns": None if table.raw is None else [*map(str, table.raw.columns)],
         }
     )
 
@@ -202,17 +220,21 @@ def form_from_json(text: str, frame: Any) -> FileTable:  # noqa: ANN401
         If the text is not what ``form_to_json`` wrote.
     """
     saved = json.loads(text)
-    styles = [
-        {**style, "spelling": style["spelling"] and _spelling(*style["spelling"])}
-        for style in saved["styles"]
-    ]
+    columns = saved["columns"]
     return FileTable(
         frame=frame,
         format=check_format(saved["format"]),
         path=None,
         dialect=saved["dialect"] and from_json(Dialect, saved["dialect"]),
-        styles=tuple(from_json(ColumnStyle, style) for style in styles),
+        styles=tuple(map(_style, saved["styles"])),
+        raw=None if columns is None else pd.DataFrame(columns=columns, dtype=object),
+        written=tuple(map(_style, saved["written"])),
     )
+
+
+def _style(saved: dict[str, Any]) -> ColumnStyle:
+    spelling = saved["spelling"] and _spelling(*saved["spelling"])
+    return from_json(ColumnStyle, {**saved, "spelling": spelling})
 
 
 def _spelling(*saved: Any) -> Spelling:  # noqa: ANN401

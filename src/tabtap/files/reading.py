@@ -16,6 +16,7 @@ from tabtap.files.formats import TEXT, FileTable
 from tabtap.files.json_records import read_json
 from tabtap.files.opening import Source, large_note, open_source
 from tabtap.files.spelling import is_date_format
+from tabtap.files.texts import read_texts
 
 ByColumn = str | Mapping[str, str]
 """One text for all columns, or a text for some of them."""
@@ -85,23 +86,51 @@ def read_table(  # noqa: PLR0913 - one call is the whole entrance
     "separator ';' and decimal comma"
     """
     opened = open_source(source, format)
-    options = TextOptions(
-        separator,
-        encoding,
-        decimal=_decimals(_by_column(decimal), _by_column(thousands)),
-        date_format=_by_column(date_format),
-        missing=missing if isinstance(missing, Mapping) else _all_columns(missing),
-        reading=reading or {},
-    )
-    _check_options(options, opened)
+    options = text_options(decimal, thousands, date_format, missing, reading)
+    options = options._replace(separator=separator, encoding=encoding)
     if sheet is not None and opened.format != "excel":
         raise UserInputError(
             f"sheet={sheet!r} was given, and {opened.name} is no Excel file. Leave it "
             "out."
         )
     table = _read(opened, options, sheet)
+    if opened.format not in TEXT:
+        table = _with_texts(table, options, opened.name)
     note = large_note(*table.frame.shape)
     return table if note is None else replace(table, notes=(*table.notes, note))
+
+
+def _with_texts(table: FileTable, options: TextOptions, name: str) -> FileTable:
+    """Return a table of a file with types in which texts are read as well."""
+    told = read_texts(table.frame, options, name)
+    if told.frame is table.frame:
+        return table
+    return replace(
+        table,
+        frame=told.frame,
+        raw=table.frame,
+        written=told.styles,
+        notes=(*table.notes, *told.notes),
+        questions=told.questions,
+    )
+
+
+def text_options(
+    decimal: ByColumn | None,
+    thousands: ByColumn | None,
+    date_format: ByColumn | None,
+    missing: Collection[str] | Mapping[str, Collection[str]] | None,
+    reading: Mapping[str, str] | None,
+) -> TextOptions:
+    """Return what a user says of cells, or raise what cannot be meant."""
+    options = TextOptions(
+        decimal=_decimals(_by_column(decimal), _by_column(thousands)),
+        date_format=_by_column(date_format),
+        missing=missing if isinstance(missing, Mapping) else _all_columns(missing),
+        reading=reading or {},
+    )
+    _check_options(options)
+    return options
 
 
 def _by_column(told: ByColumn | None) -> dict[str, str]:
@@ -130,12 +159,7 @@ def _decimals(decimal: dict[str, str], thousands: dict[str, str]) -> dict[str, s
     return {**implied, **decimal}
 
 
-def _check_options(options: TextOptions, opened: Source) -> None:
-    if opened.format not in TEXT and any(options[2:]):
-        raise UserInputError(
-            f"It was said how cells are written, and those of {opened.name} have "
-            "types. Leave it out, or save the table as .csv."
-        )
+def _check_options(options: TextOptions) -> None:
     for form in options.date_format.values():
         if not is_date_format(form):
             must = "have day, month and year, of %d %m %b %Y %y %H %M %S"

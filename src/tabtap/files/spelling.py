@@ -118,6 +118,8 @@ def match_written(cell: str) -> re.Match[str] | None:
 
 def write_number(text: str, decimal: str, spelling: Spelling) -> str:
     """Return a number of Python's as its column spells it."""
+    if spelling.counted:
+        return write_counted(int(text), spelling.counted)
     for limit, written in spelling.limits:
         if limit == float(text):
             return written
@@ -216,6 +218,65 @@ def read_pairs(cells: Sequence[str]) -> Pairs | None:
         return None
     largest = max(map(int, (*first, *second)))
     return Pairs(first, second, matches[0][2], largest <= _LAST_DAY)
+
+
+# ---- Counts in two or three parts: 25:07 minutes, 5'11" feet and inches.
+
+
+_COUNTED = {
+    re.compile(r"([0-9]{1,3}):([0-5][0-9])"): ("%d:%02d", "%02d:%02d"),
+    re.compile(r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9])"): (
+        "%d:%02d:%02d",
+        "%02d:%02d:%02d",
+    ),
+    re.compile("([0-9])' ?([0-9]{1,2})(?:\"|\u2033|\u201d)"): (
+        "%d'%d\"",
+        "%d' %d\"",
+        "%d'%d\u2033",
+        "%d'%d\u201d",
+    ),
+}
+
+
+def read_counted(cells: Sequence[str]) -> tuple[list[str], str] | None:
+    """Return counts of the smallest part, and their form; None if one is no count.
+
+    Whether 25:07 is of hours or of minutes makes no difference: both count the same.
+
+    Examples
+    --------
+    >>> read_counted(["25:07", "9:30"])
+    (['1507', '570'], '%d:%02d')
+    """
+    for pattern, forms in _COUNTED.items():
+        matches = [match for match in map(pattern.fullmatch, cells) if match]
+        if len(matches) < len(cells) or not cells:
+            continue
+        parts = 12 if "'" in forms[0] else 60
+        counts = []
+        for match in matches:
+            count = 0
+            for part in match.groups():
+                count = count * parts + int(part)
+            counts.append(count)
+        for form in forms:
+            if all(
+                write_counted(count, form) == cell
+                for count, cell in zip(counts, cells, strict=True)
+            ):
+                return [str(count) for count in counts], form
+    return None
+
+
+def write_counted(count: int, form: str) -> str:
+    """Return a count in parts, as ``read_counted`` found them written."""
+    parts = 12 if "'" in form else 60
+    found: list[int] = []
+    count = max(count, 0)
+    for _ in range(form.count("%") - 1):
+        count, rest = divmod(count, parts)
+        found.insert(0, rest)
+    return form % (count, *found)
 
 
 # ---- Dates with the year last, or in a form that was named.
@@ -323,6 +384,11 @@ _LEAST_LETTERS = 3
 """AA, Aa and aa are three genotypes; male, Male and MALE are one sex."""
 
 
+def _bare(cell: str) -> str:
+    """Return a cell without stray spaces; a line break inside it is meant."""
+    return re.sub(" {2,}", " ", cell.strip())
+
+
 def one_spelling(cells: Sequence[str]) -> dict[str, str]:
     """Return the usual spelling of each cell that is written in another way too.
 
@@ -333,18 +399,21 @@ def one_spelling(cells: Sequence[str]) -> dict[str, str]:
     """
     variants: dict[str, Counter[str]] = {}
     for cell, count in Counter(cells).items():
-        bare = cell.strip()
+        bare = _bare(cell)
         usual = bare in (bare.lower(), bare.upper(), bare.capitalize(), bare.title())
         key = bare.lower() if usual and len(bare) >= _LEAST_LETTERS else bare
         variants.setdefault(key, Counter())[cell] += count
     if 2 * len(variants) > len(cells):
         return {}  # names, not levels
     renamed: dict[str, str] = {}
+    some_are_bare = any(cell == _bare(cell) for cell in cells)
     for spellings in variants.values():
         bare_counts: Counter[str] = Counter()
         for cell, count in spellings.items():
-            bare_counts[cell.strip()] += count
-        if len(spellings) > 1:
-            usual_one = bare_counts.most_common(1)[0][0]
-            renamed |= {cell: usual_one for cell in spellings if cell != usual_one}
+            bare_counts[_bare(cell)] += count
+        usual_one = bare_counts.most_common(1)[0][0]
+        comes_back = bare_counts.total() > 1
+        if len(spellings) == 1 and not (some_are_bare and comes_back):
+            continue  # who writes a space behind every word means it so
+        renamed |= {cell: usual_one for cell in spellings if cell != usual_one}
     return renamed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from tabtap.files.formats import (
 )
 from tabtap.files.json_records import json_content
 from tabtap.files.opening import STANDARD, compress
+from tabtap.files.texts import spell
 
 
 def write_table(
@@ -67,7 +69,7 @@ def write_table(
             f"n_real={n_real} is not usable: the frame has {len(frame)} rows. Pass how "
             "many of them are real."
         )
-    request = WriteRequest(frame=frame, n_real=n_real, like=like, mark=mark)
+    request = _as_spelt(WriteRequest(frame=frame, n_real=n_real, like=like, mark=mark))
     content = _content(request, place.format)
     if place.compression is not None and place.path is not None:
         member = place.path.name[: -len(place.compression) - 1]
@@ -81,6 +83,17 @@ def write_table(
             f"{where} could not be written: {why}. Nothing was left half-written; make "
             "room or choose another place."
         ) from error
+
+
+def _as_spelt(request: WriteRequest) -> WriteRequest:
+    """Return a request in the texts of a file with types, where some were read."""
+    like = request.like
+    if like is None or like.raw is None:
+        return request
+    real = None if request.places is None else like.raw.iloc[request.places]
+    frame = spell(request.frame, like.raw, like.written, real)
+    plain = replace(like, frame=like.raw, raw=None, written=())
+    return replace(request, frame=frame, like=plain)
 
 
 def _content(request: WriteRequest, form: Format) -> bytes:

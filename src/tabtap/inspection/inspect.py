@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabtap.rng import stream
+from tabtap.table.computed import ComputedChoice, find_formulas, target_formulas
 from tabtap.table.kinds import names_an_identifier
 from tabtap.table.problems import quote, told
 from tabtap.table.schema import BoolArray, Column, FloatArray, IntArray, Kind
@@ -20,12 +21,17 @@ from tabtap.table.table import Table
 from tabtap.wording import counted
 
 
-def inspect_table(table: Table, *, declared: Container[Hashable] = ()) -> list[Remark]:
+def inspect_table(
+    table: Table,
+    *,
+    declared: Container[Hashable] = (),
+    computed: ComputedChoice = "auto",
+) -> list[Remark]:
     """Look a table over: what may spoil it, and which setting answers that.
 
     The table has a target; ``declared`` are columns whose kind was named by the user,
-    and is not to be doubted.  Columns that give the target away come first, then what
-    concerns columns, then rows and classes.
+    and is not to be doubted; ``computed`` as for ``find_formulas``.  Columns that give
+    the target away come first, then what concerns columns, then rows and classes.
 
     Examples
     --------
@@ -39,6 +45,7 @@ def inspect_table(table: Table, *, declared: Container[Hashable] = ()) -> list[R
     return [
         *leak_remarks(table),
         *column_remarks(table, declared),
+        *computed_remarks(table, computed),
         *row_remarks(table),
     ]
 
@@ -86,11 +93,13 @@ def column_remarks(table: Table, declared: Container[Hashable] = ()) -> list[Rem
             text = f"is missing in {share(n_missing, len(table))} of the rows"
             remarks.append(Remark(topic="missing", column=column.name, text=text))
         if column.name not in declared:
-            remarks += _codes(table, index)
+            remarks += [*_codes(table, index), *_words(column)]
         if _is_group(table, index):
             remarks.append(_group(table, index))
     target = table.schema.target
-    return remarks if target is None else [*remarks, *_formulas(target.column)]
+    if target is not None:
+        remarks += [*_formulas(target.column), *_words(target.column)]
+    return remarks
 
 
 def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
@@ -107,6 +116,27 @@ def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
     return []
 
 
+def computed_remarks(table: Table, choice: ComputedChoice = "auto") -> list[Remark]:
+    """Return a remark on each column that other columns give, and on the target."""
+    remarks = [
+        Remark(
+            topic="computed",
+            column=table.schema.features[formula.position].name,
+            text=f"is {formula.text(table)} in every row, and is computed so in new "
+            "ones",
+            setting="computed",
+        )
+        for formula in find_formulas(table, choice)
+    ]
+    for name, formula in target_formulas(table):
+        text = (
+            f"is {formula} in every row: with the other columns it gives the target "
+            "away, and little is left to predict"
+        )
+        remarks.append(Remark(topic="leak", column=name, text=text))
+    return remarks
+
+
 def _formulas(column: Column) -> list[Remark]:
     texts = [level for level in (column.name, *column.levels) if isinstance(level, str)]
     found = [text for text in texts if _FORMULA.match(text)]
@@ -121,9 +151,41 @@ def _formulas(column: Column) -> list[Remark]:
     return [Remark(topic="formula", column=column.name, text=text)]
 
 
+def _words(column: Column) -> list[Remark]:
+    """Remark on levels that say that nothing is known, or that differ in capitals."""
+    if column.kind is not Kind.CATEGORY:
+        return []
+    texts = [level for level in column.levels if isinstance(level, str)]
+    remarks = [
+        Remark(
+            topic="code",
+            column=column.name,
+            text=f"has the level {quote(level)}: if that is a code for a missing "
+            f"value, say so: {told('--missing', column.name, level)}",
+        )
+        for level in texts
+        if level.strip().lower() in _UNKNOWN
+    ]
+    alike: dict[str, list[str]] = {}
+    for level in texts:
+        alike.setdefault(level.casefold(), []).append(level)
+    for levels in alike.values():
+        if len(levels) > 1:
+            listed = " and ".join(map(quote, levels))
+            text = f"has {listed} as levels of their own: if they are one, write it so"
+            remarks.append(Remark(topic="spelling", column=column.name, text=text))
+    return remarks
+
+
+_UNKNOWN = frozenset(["?", "-", "--", ".", "unknown", "missing", "n.a.", "k.a."])
+"""Words for a value that nobody knows, which may be an answer as well."""
+
+
 def _codes(table: Table, index: int) -> list[Remark]:
     """Remark on a number that stands apart and is often a code for a missing value."""
     column = table.schema.features[index]
+    if column.kind is Kind.CATEGORY:
+        return _coded_levels(table, index)
     if column.kind not in (Kind.INTEGER, Kind.CONTINUOUS):
         return []
     cells = table.cells[index][table.missing[:, index] == 0]
@@ -143,6 +205,25 @@ def _codes(table: Table, index: int) -> list[Remark]:
             )
             remarks.append(Remark(topic="code", column=column.name, text=text))
     return remarks
+
+
+def _coded_levels(table: Table, index: int) -> list[Remark]:
+    """Remark on a negative code among levels that count something."""
+    column = table.schema.features[index]
+    levels = column.levels
+    if len(levels) < 3 or not all(type(level) in (int, float) for level in levels):
+        return []
+    low, rest = levels[0], levels[1:]
+    if not (low in _CODES and low < 0 <= rest[0]):
+        return []
+    present = table.missing[:, index] == 0
+    count = int((table.cells[index][present] == 0).sum())
+    text = (
+        f"is {low:g} in {counted(count, 'row')}, and else {rest[0]:g} to "
+        f"{rest[-1]:g}: if that is a code for a missing value, say so: "
+        f"{told('--missing', column.name, f'{low:g}')}"
+    )
+    return [Remark(topic="code", column=column.name, text=text)]
 
 
 def _group(table: Table, index: int) -> Remark:
@@ -432,7 +513,8 @@ class Remark:
     topic: str
     """One of ``leak``, ``identifier``, ``lost``, ``groups``, ``imbalance``,
     ``tiny class``, ``duplicates``, ``constant``, ``missing``, ``code``, ``formula``,
-    ``few rows``; ``refused`` and ``question`` of what keeps rows from being added."""
+    ``computed``, ``few rows``; ``refused`` and ``question`` of what keeps rows from
+    being added."""
 
     column: Hashable | None
     """None if it is about the table as a whole."""

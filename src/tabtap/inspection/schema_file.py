@@ -31,9 +31,10 @@ KINDS = (*(kind.value for kind in Kind), "ordered category", IGNORE)
 """What a column can be said to be."""
 
 _TASKS = ("auto", "classification", "regression")
-_KEYS = ("target", "task", "groups", "columns", "reading")
+_KEYS = ("target", "task", "groups", "computed", "columns", "reading")
 _SHAPE = (
-    "A schema file has target, task, groups, and the sections [columns] and [reading]."
+    "A schema file has target, task, groups, computed, and the sections [columns] and "
+    "[reading]."
 )
 ALL = "*"
 """Stands for every column in the section [reading]."""
@@ -54,6 +55,9 @@ class SchemaFile:
     target: Hashable | None = None
     task: str | None = None
     groups: Hashable | None = None
+
+    computed: tuple[Hashable, ...] | None = None
+    """Columns that are computed from others in new rows; None for all found."""
 
     kinds: Mapping[Hashable, str] = field(default_factory=dict)
     """By column; one that is to be ignored is an identifier."""
@@ -82,6 +86,7 @@ def schema_file_text(
         f"target = {_text(target.column.name)}",
         f"task = {_text(target.task)}",
         *_group_lines(remarks),
+        *_computed_lines(remarks),
         "",
         "[columns]",
     ]
@@ -145,12 +150,21 @@ class _Reader:
             target=self._column(content, "target"),
             task=task,
             groups=self._column(content, "groups"),
+            computed=self._computed(content.get("computed")),
             kinds={
                 self._find_column(name, name): self._kind(name, kind)
                 for name, kind in kinds.items()
             },
             reading=self._reading(content.get("reading", {})),
         )
+
+    def _computed(self, names: Any) -> tuple[Hashable, ...] | None:  # noqa: ANN401
+        if names is None:
+            return None
+        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+            fix = 'Write computed = ["total"], or [] to have all of them drawn.'
+            raise self._error("computed", "'computed' is no list of columns", fix)
+        return tuple(self._find_column(name, "computed") for name in names)
 
     def _reading(self, told: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401
         if not isinstance(told, Mapping):
@@ -223,6 +237,14 @@ def _line_of(text: str, key: str) -> int | None:
 def _group_lines(remarks: Sequence[Remark]) -> list[str]:
     names = [remark.column for remark in remarks if remark.topic == "groups"]
     return [f"# groups = {_text(name)}  # rows that belong together" for name in names]
+
+
+def _computed_lines(remarks: Sequence[Remark]) -> list[str]:
+    names = [r.column for r in remarks if r.topic == "computed"]
+    if not names:
+        return []
+    listed = ", ".join(_text(name) for name in names)
+    return [f"computed = [{listed}]  # in new rows, from other columns; [] draws them"]
 
 
 def _text(value: object) -> str:

@@ -363,7 +363,9 @@ def is_declared(column: Column) -> bool:
 def _described(column: Column, cells: NDArray[Any], used: IntArray | None) -> Column:
     if column.kind.is_numeric:
         if column.kind is Kind.CONTINUOUS:
-            return column
+            # Values that the column keeps to: those that rows still have.
+            kept = np.unique(cells).tolist() if column.support else ()
+            return replace(column, support=tuple(kept))
         # The same grid, counted from a value that is there.
         base = int(cells[0]) if len(cells) else column.base % column.step
         return replace(column, base=base)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -142,10 +142,18 @@ def code_values(values: Sequence[Any]) -> tuple[NDArray[np.int32], tuple[Any, ..
 # ---- Plain values to exact cells and back, once the kind of a column is known.
 
 
-def encode(raw: RawColumn, kind: Kind, *, ordered: bool) -> tuple[Column, NDArray[Any]]:
-    """Return the column and its exact cells; the kind must suit its values."""
+def encode(
+    raw: RawColumn, kind: Kind, *, ordered: bool, few: bool = False
+) -> tuple[Column, NDArray[Any]]:
+    """Return the column and its exact cells; the kind must suit its values.
+
+    ``few``: a continuous column of few values keeps to these.
+    """
     if kind.is_numeric:
-        return _encode_numbers(raw, kind)
+        column, cells = _encode_numbers(raw, kind)
+        if few and kind is Kind.CONTINUOUS and keeps_to_few(raw.seen):
+            column = replace(column, support=tuple(raw.distinct.tolist()))
+        return column, cells
     codes, levels = _levels(raw)
     column = Column(
         name=raw.name,
@@ -177,6 +185,41 @@ def decode(
     table = _level_values(column)
     values = table[np.where(missing > 0, 0, cells)]
     return values, missing
+
+
+MOST_KEPT_TO = 20
+"""A column of more distinct numbers than this may take others too."""
+
+_ROWS_PER_VALUE = 3
+_MOST_UNSEEN, _MOST_ALONE = 0.05, 0.25
+
+
+def keeps_to_few(seen: FloatArray) -> bool:
+    """Whether numbers are doses rather than measurements: others are not to be met.
+
+    The share of the rows whose value comes once is about the chance that the next row
+    has a new one (Good and Turing): it must be small, and so must the share of such
+    values.  A measurement that is seen 20 times hardly ever comes back; amounts beside
+    many zeros do not either.
+
+    Examples
+    --------
+    >>> keeps_to_few(np.array([0.5, 1.0, 2.5, 1.0] * 5))
+    True
+    >>> keeps_to_few(np.arange(20) / 8)
+    False
+    """
+    values, counts = np.unique(seen, return_counts=True)
+    n_alone = int((counts == 1).sum())
+    # -0.0 and 0.0 are two values to a file and one to a scale.
+    if np.signbit(values[values == 0]).any() or len(values) < 3:
+        return False
+    return bool(
+        len(values) <= MOST_KEPT_TO
+        and len(seen) >= _ROWS_PER_VALUE * len(values)
+        and n_alone <= _MOST_UNSEEN * len(seen)
+        and n_alone <= _MOST_ALONE * len(values)
+    )
 
 
 def _encode_numbers(raw: RawColumn, kind: Kind) -> tuple[Column, NDArray[Any]]:

@@ -163,6 +163,8 @@ def _levels(column: Column) -> str:
 
 
 def _plan(column: Column) -> str:
+    if column.support:
+        return f"its {len(column.support)} values"
     if column.kind is Kind.CONTINUOUS:
         return "any decimals" if column.decimals is None else _decimals(column.decimals)
     if column.kind is Kind.DATETIME:

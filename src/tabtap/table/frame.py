@@ -234,7 +234,8 @@ def _read_features(
 def _read_feature(parts: FrameParts, i: int, wanted: Kind | str | None) -> Feature:
     raw = parts.read(i)
     kind, ordered = choose_kind(raw, wanted)
-    column, cells = encode(raw, kind, ordered=ordered)
+    # Who calls a column continuous wants values between those that are there.
+    column, cells = encode(raw, kind, ordered=ordered, few=wanted is None)
     return Feature(column, cells, raw.missing)
 
 

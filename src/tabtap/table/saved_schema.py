@@ -103,7 +103,10 @@ def _whole(kind: type[_Value], saved: Mapping[str, Any]) -> _Value:
 def _column_to_json(column: Column) -> dict[str, Any]:
     if column.kind is Kind.IDENTIFIER:
         column = replace(column, levels=(), categories=())
-    return to_json(column) | {
+    saved = to_json(column)
+    if not column.support:
+        del saved["support"]  # as files were before there was any
+    return saved | {
         "name": level_to_json(column.name),
         "levels": [level_to_json(level) for level in column.levels],
         "categories": [level_to_json(level) for level in column.categories],
@@ -121,6 +124,7 @@ def _column(saved: Mapping[str, Any]) -> Column:
         # With a base given, ``int`` takes text only.
         "base": int(saved["base"], 10),
         "step": int(saved["step"], 10),
+        "support": saved.get("support", []),
     }
     column = _whole(Column, {**saved, **restored})
     _check(column)
@@ -172,6 +176,9 @@ def _check(column: Column) -> None:
     needs_levels = not column.kind.is_numeric and column.kind is not Kind.IDENTIFIER
     if needs_levels != bool(column.levels):
         raise ValueError(f"{len(column.levels)} levels of column {column.name!r}")
+    kept = np.asarray(column.support, dtype=np.float64)
+    if not np.isfinite(kept).all() or (np.diff(kept) <= 0).any():
+        raise ValueError(f"values that column {column.name!r} keeps to: {kept}")
     known = set(column.categories)
     if family(column.dtype) == "category" and not known.issuperset(column.levels):
         raise ValueError(f"levels of column {column.name!r} are not its categories")

@@ -7,7 +7,7 @@ shown to the user before anything runs, and travels with every ``Table``.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
 
@@ -77,6 +77,9 @@ class Column:
     decimals: int | None = None
     """Decimal places every value of a continuous column is rounded to; None: as is."""
 
+    support: tuple[float, ...] = field(default=(), repr=False)
+    """Values that a continuous column keeps to, ascending; empty for any."""
+
     base: int = 0
     step: int = 1
     """Integers and points in time lie on ``base + k * step``."""
@@ -134,7 +137,13 @@ class Column:
             narrow = np.dtype(name)
             top = float(np.finfo(narrow).max)
             values = np.clip(values, -top, top).astype(narrow).astype(np.float64)
-        return values
+        return self._nearest(values) if self.support else values
+
+    def _nearest(self, values: FloatArray) -> FloatArray:
+        """Return the value nearest to each that this column keeps to."""
+        known = np.asarray(self.support, dtype=np.float64)
+        middle = known[:-1] / 2 + known[1:] / 2
+        return np.asarray(known[np.searchsorted(middle, values)])
 
     def _integer_limits(self) -> tuple[int, int]:
         name = number_name(self.dtype)
