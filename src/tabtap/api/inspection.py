@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from tabtap.api.choices import read_groups, remark_sentence
+from tabtap.api.choices import names_a_column, read_groups, remark_sentence
 from tabtap.errors import BadTableError
 from tabtap.inspection import Remark, inspect_table
 from tabtap.table import describe
@@ -101,11 +101,17 @@ def inspect(
         ):
             raise
         refused = tuple(
-            Remark(_REFUSED, names[str(p.column)], f"{p.found}. {p.fix}".rstrip("."))
+            Remark(
+                topic=_REFUSED,
+                column=names[str(p.column)],
+                text=f"{p.found}. {p.fix}".rstrip("."),
+            )
             for p in error.problems
         )
         unclear = dict.fromkeys((remark.column for remark in refused), "identifier")
         table = read_frame(frame, target, task=task, kinds={**kinds, **unclear})
-    said = {remark.column for remark in refused} - {None}
+    said = {remark.column for remark in refused}
+    if names_a_column(groups, len(table)):
+        said.add(groups)
     found = inspect_table(table, declared=kinds)
     return Inspection(table, (*refused, *(r for r in found if r.column not in said)))
