@@ -530,6 +530,8 @@ def class_blocks(result: AugmentResult) -> list[Block]:
     title = _counted_title(len(better), len(parts), noun)
     if not check.committed:  # or it would read as advice to add them
         title = f"{title}, which were not added"
+    elif (n_sure := sum(_mark(p.bound) == "good" for p in better)) < len(better):
+        title = f"{title}, shown for {n_sure or 'none'}"
     shown = parts[:MOST_CLASSES]
     rows = [
         Interval(
