@@ -126,8 +126,16 @@ def test_weights_that_differ_are_refused_with_the_way_out(tiny, helpful, patient
 
 
 def test_other_metadata_is_refused(tiny, helpful):
-    with pytest.raises(UserInputError, match="'cost'"):
+    with (
+        config_context(enable_metadata_routing=True),
+        pytest.raises(UserInputError, match="'cost'"),
+    ):
         make(tiny, helpful).set_fit_resample_request(cost=True)
+
+
+def test_a_request_that_nobody_would_heed_is_refused(tiny, helpful):
+    with pytest.raises(UserInputError, match="set_config"):
+        make(tiny, helpful).set_fit_resample_request(groups=True)
 
 
 def test_without_imbalanced_learn_the_way_out_is_named():
