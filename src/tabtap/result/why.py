@@ -346,8 +346,15 @@ def figure_text(value: float) -> str:
 
 
 def signed_figure(value: float) -> str:
-    """Return a change with its sign."""
-    return f"{value:+.2g}"
+    """Return a change with its sign and two digits.
+
+    Examples
+    --------
+    >>> signed_figure(0.0512), signed_figure(-197.4)
+    ('+0.051', '-200')
+    """
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:+.0f}" if 100 <= abs(rounded) < 1e6 else f"{rounded:+.2g}"
 
 
 def _forgotten_clause(result: AugmentResult) -> str:
