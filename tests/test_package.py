@@ -100,5 +100,6 @@ def test_ci_is_executable_and_runs_what_a_developer_runs():
 def test_people_and_editors_are_shown_only_what_is_there_to_be_called():
     public = {name for name in dir(tabtap) if not name.startswith("_")}
 
-    assert public == {"TabularAugmenter", "augment", "load", "show_versions"}
+    wanted = {"TabularAugmenter", "augment", "inspect", "load", "show_versions"}
+    assert public == wanted
     assert all(getattr(tabtap, name) is not None for name in dir(tabtap))

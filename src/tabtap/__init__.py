@@ -10,16 +10,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tabtap.api import TabularAugmenter, augment
+    from tabtap.api import TabularAugmenter, augment, inspect
     from tabtap.result import load_result as load
 
 __version__ = "0.1.0"
 
-__all__ = ["TabularAugmenter", "augment", "load", "show_versions"]
+__all__ = ["TabularAugmenter", "augment", "inspect", "load", "show_versions"]
 
 _HOMES = {
     "TabularAugmenter": ("tabtap.api", "TabularAugmenter"),
     "augment": ("tabtap.api", "augment"),
+    "inspect": ("tabtap.api", "inspect"),
     "load": ("tabtap.result", "load_result"),
 }
 

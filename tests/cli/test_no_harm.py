@@ -2,7 +2,7 @@
 
 import json
 
-UNFAIR = ("-t", "sex", "--preset", "fast", "--learner", "judges:unfair")
+UNFAIR = ("-t", "sex", "--preset", "fast", "--referee", "judges:unfair")
 
 
 def test_rows_that_harm_an_island_are_not_added_and_the_answer_says_so(

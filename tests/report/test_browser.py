@@ -109,6 +109,31 @@ def test_every_figure_can_be_seen_and_has_words(open_page, width):
     assert all(len(text) > 20 for text in words)
 
 
+@pytest.mark.parametrize("name", ["good", "named", "regression", "refused", "harmful"])
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+def test_all_that_matters_is_in_the_first_two_screens(open_page, name, width):
+    page = open_page(name, width=width)
+
+    top = page.evaluate(
+        "document.querySelector('details.part').getBoundingClientRect().top"
+    )
+
+    assert 0 < top <= 2 * 900
+
+
+def test_a_table_that_goes_on_beyond_the_screen_casts_a_shadow(open_page):
+    page = open_page("good", width=400)
+
+    hidden, shadows = page.eval_on_selector(
+        "#examples .scroll, .scroll",
+        "x => [x.scrollWidth - x.clientWidth,"
+        " getComputedStyle(x).backgroundAttachment]",
+    )
+
+    assert hidden >= 0
+    assert shadows == "local, local, scroll, scroll"
+
+
 def test_four_cards_stand_two_by_two_on_a_middling_screen(open_page):
     page = open_page("good", width=1000)
 

@@ -95,5 +95,30 @@ def test_titles_of_a_refusal_say_that_the_rows_were_not_added(refused):
     found = [b.title for b in class_blocks(refused) if isinstance(b, Figure)]
 
     assert found == [
-        "Both classes score higher with the new rows, which were not added"
+        "2 of 2 classes are shown to score higher with rows that were not added"
     ]
+
+
+def test_a_refusal_counts_no_class_that_may_have_gained_by_chance(make_result, refused):
+    real = np.full(24, 0.70)
+    noise = np.where(np.arange(24) % 2, 0.9, -0.7)
+    evidence = {"real": real, "before": real, "after": real + noise}
+    check = replace(refused.certificates[0], evidence=evidence)
+
+    figure, _ = class_blocks(make_result([check]))
+
+    wanted = "None of 2 classes is shown to score higher with rows that were not added"
+    assert figure.title == wanted
+
+
+def test_the_heading_says_for_how_many_classes_it_is_shown(make_result, good):
+    ill = np.arange(24) >= 16
+    noise = np.where(ill, np.where(np.arange(24) % 2, 0.9, -0.7), 0.05)
+    real = np.full(24, 0.70)
+    evidence = {"real": real, "before": real, "after": real + noise}
+    check = replace(good.certificates[1], evidence=evidence)
+
+    figure, _ = class_blocks(make_result([check], rows=(0,)))
+
+    wanted = "Both classes score higher with the new rows, shown for 1"
+    assert figure.title == wanted

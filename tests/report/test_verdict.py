@@ -16,6 +16,8 @@ CASES = {
     "mean": Case.SHOWN,
     "older": Case.SHOWN,
     "too small": Case.TOO_SMALL,
+    "harmless": Case.SHOWN,
+    "harmful": Case.HARMFUL,
     "regression": Case.SHOWN,
     "forgotten": Case.SHOWN,
     "interrupted": Case.SHOWN,

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 
 from tabtap.api.choices import (
@@ -282,8 +283,8 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         Raises
         ------
         UserInputError
-            If ``fit_resample`` takes no metadata of that name, or imbalanced-learn,
-            whose pipelines route to ``fit_resample``, was not imported.
+            If ``fit_resample`` takes no metadata of that name, routing is not enabled,
+            or imbalanced-learn, whose pipelines do it, was not imported.
         """
         routing = self.get_metadata_routing()
         asked = getattr(routing, "fit_resample", None)
@@ -291,6 +292,11 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             raise UserInputError(
                 "Metadata is routed to fit_resample by pipelines of imbalanced-learn, "
                 "which was not imported. Import imblearn first."
+            )
+        if not get_config()["enable_metadata_routing"]:
+            raise UserInputError(
+                "Metadata is not routed. Call "
+                "sklearn.set_config(enable_metadata_routing=True) first."
             )
         for name, alias in requests.items():
             if name not in ("groups", "sample_weight"):
@@ -331,7 +337,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         likely = group_remark(real, kinds, named)
         if likely is not None:
             told = (*told, remark_sentence(likely))
-        request, more = with_notes(lambda: self._request(real, codes))
+        request, more = with_notes(lambda: self._request(real, codes, named))
         request = replace(request, computed=computed)
         narrator = narrator_for(self.verbose)
         terms = RunOptions(
@@ -370,7 +376,12 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         if all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.asarray(names, dtype=object)
 
-    def _request(self, real: Table, groups: IntArray | None) -> Request:
+    def _request(
+        self,
+        real: Table,
+        groups: IntArray | None,
+        named: Any,  # noqa: ANN401  as the user gave them
+    ) -> Request:
         preset = preset_named(self.preset)
         config = preset.augment
         learner = one_learner(self.learner, self.referee)
@@ -398,7 +409,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         rules = choose_rules(self.rules)
         if rules is not None:
             rules.check_real(real)
-        carried = (self.groups,) if names_a_column(self.groups, len(real)) else ()
+        carried = (named,) if names_a_column(named, len(real)) else ()
         if groups is None:
             groups = copies_of(real, config.utility.n_folds)
         seed = seed_of(self.random_state)

@@ -527,11 +527,10 @@ def class_blocks(result: AugmentResult) -> list[Block]:
     if len(check.evidence["after"]) != n_given(result):
         return []  # an older result, which may hold one score per fold
     parts = class_parts(result, check)
-    better = [part for part in parts if part.after > part.before]
     noun = "class" if _is_classes(result) else "target range"
-    title = _counted_title(len(better), len(parts), noun)
+    title = _classes_title(parts, noun)
     if not check.committed:  # or it would read as advice to add them
-        title = f"{title}, which were not added"
+        title = _refused_title(parts, noun)
     shown = parts[:MOST_CLASSES]
     rows = [
         Interval(
@@ -598,6 +597,22 @@ def _margin(bound: Bound) -> str:
     if not np.isfinite(bound.margin):
         return "too few rows"
     return say.size(bound.margin)
+
+
+def _classes_title(parts: list[Part], noun: str) -> str:
+    better = [part for part in parts if part.after > part.before]
+    title = _counted_title(len(better), len(parts), noun)
+    n_sure = sum(_mark(part.bound) == "good" for part in better)
+    return title if n_sure == len(better) else f"{title}, shown for {n_sure or 'none'}"
+
+
+def _refused_title(parts: list[Part], noun: str) -> str:
+    """Return a title that counts only what is shown, for rows that stay out."""
+    n_sure = sum(_mark(part.bound) == "good" for part in parts)
+    which = f"{n_sure} of {len(parts)}" if n_sure else f"None of {len(parts)}"
+    nouns = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    verb = "are" if n_sure > 1 else "is"
+    return f"{which} {nouns} {verb} shown to score higher with rows that were not added"
 
 
 def _counted_title(n_better: int, n_all: int, noun: str) -> str:

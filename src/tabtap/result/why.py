@@ -309,12 +309,15 @@ def harm_words(check: Certificate) -> str:
 def no_harm_words(check: Certificate) -> str:
     """Say that no named group is estimated to be harmed, and of whom it is not told."""
     told = [group for group in check.groups if group.change is not None]
-    few = [group_name(group) for group in check.groups if group.change is None]
+    few = [f"{g.column} ({g.value})" for g in check.groups if g.change is None]
     parts = []
     if told and not check.harmed:
         columns = listed(list(dict.fromkeys(group.column for group in told)))
+        which = f"no group of {columns}"
+        if few:
+            which = f"of the groups of {columns} that could be told none"
         most = max(group.allowed_loss for group in told)
-        parts.append(f"no group of {columns} is estimated to lose more than {most:g}")
+        parts.append(f"{which} is estimated to lose more than {most:g}")
     if few:
         parts.append(f"too few rows to tell of {listed(few)}")
     return "; ".join(parts)
@@ -362,8 +365,15 @@ def figure_text(value: float) -> str:
 
 
 def signed_figure(value: float) -> str:
-    """Return a change with its sign."""
-    return f"{value:+.2g}"
+    """Return a change with its sign and two digits.
+
+    Examples
+    --------
+    >>> signed_figure(0.0512), signed_figure(-197.4)
+    ('+0.051', '-200')
+    """
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:+.0f}" if 100 <= abs(rounded) < 1e6 else f"{rounded:+.2g}"
 
 
 def _forgotten_clause(result: AugmentResult) -> str:
