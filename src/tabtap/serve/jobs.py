@@ -47,6 +47,9 @@ WRITTEN = {
 }
 """What a run writes, by the name under which it is asked for."""
 
+PEEK = (sys.executable, "-m", "tabtap.serve.peek")
+"""The command that says what columns a file has."""
+
 _ID = re.compile(r"[0-9a-f]{16}")
 _RUN, _FILE, _ANSWER, _SAID = "run.json", "file.json", "answer.json", "said.txt"
 _PROGRESS = "progress.json"
@@ -283,9 +286,8 @@ class Jobs:
         """Read the columns of a file that has arrived, and keep it."""
         folder = self.folder / upload.id
         upload.size = (folder / upload.stored).stat().st_size
-        peek = (sys.executable, "-m", "tabtap.serve.peek")
         try:
-            upload.content = self._asked(upload, [*peek, upload.stored], (0,))
+            upload.content = self._asked(upload, [*PEEK, upload.stored], (0,))
         except UserInputError:
             self.give_up(upload)
             raise
@@ -453,9 +455,11 @@ class Jobs:
     # ---- One run after the other.
 
     def _work(self) -> None:
-        while not self.is_closing.is_set():
+        while True:
             self.forget_old()
             with self._changed:
+                if self.is_closing.is_set():
+                    return
                 waiting = [run for run in self.runs.values() if run.state == WAITING]
                 if not waiting:
                     self._changed.wait(timeout=60.0)
