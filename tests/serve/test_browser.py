@@ -244,8 +244,8 @@ def test_a_reload_a_second_tab_and_a_killed_server_find_the_run(
     page.wait_for_selector(".windows li")
     again = [state_of(page, place) for place in (0, 1)]
     chosen = page.input_value("#field-target"), page.input_value("#field-learner")
-    page.click("text=Stop >> nth=0")  # the one that waits
-    second.wait_for_selector(".run:first-child >> text=Resume")
+    page.click("[data-key^=Stop] >> nth=0")  # of the one that waits
+    second.wait_for_selector(".run:first-child [data-key^=Resume]")
     server.end(signal.SIGKILL)
 
     other = start(server.folder)
@@ -253,7 +253,7 @@ def test_a_reload_a_second_tab_and_a_killed_server_find_the_run(
     page.wait_for_selector(".run >> nth=1")
     found = [state_of(page, place) for place in (0, 1)]
     why = page.inner_text(".run >> nth=1")
-    page.click(".run >> nth=1 >> text=Resume")
+    page.click(".run >> nth=1 >> [data-key^=Resume]")
     page.wait_for_selector(".verdict")
     with page.expect_download() as waited:
         page.click('.run a[href$="/files/table"]')
@@ -281,10 +281,10 @@ def test_a_run_is_stopped_by_its_button_and_goes_on(start, open_page, birds):
     ask(page, "xgboost")
     page.wait_for_selector(".windows li")
 
-    page.click("text=Stop")
-    page.wait_for_selector("text=Resume")
+    page.click("[data-key^=Stop]")
+    page.wait_for_selector("[data-key^=Resume]")
     stopped = state_of(page)
-    page.click("text=Resume")
+    page.click("[data-key^=Resume]")
     page.wait_for_selector("text=Going on after")
     page.wait_for_selector(".verdict")
 
@@ -325,7 +325,7 @@ def test_the_keyboard_reaches_everything_and_all_of_it_has_a_name(
     page.keyboard.press("Tab")
     first = page.evaluate("document.activeElement.className")
     drop(page, "birds.csv", birds)
-    page.wait_for_selector(".grid")
+    page.wait_for_selector("#field-target:focus")
 
     focused = page.evaluate("document.activeElement.id")
     names = page.evaluate(

@@ -476,5 +476,9 @@ def test_there_is_an_end_to_how_many_files_and_runs_are_taken(make_jobs):
 
     with pytest.raises(UserInputError, match="There are 1 file already"):
         jobs.new_place("b.csv")
+    jobs.limits = Limits(n_files=2, n_runs=1)
+    jobs.new_place("b.csv")  # it has not arrived, and counts
+    with pytest.raises(UserInputError, match="There are 2 files already"):
+        jobs.new_place("c.csv")
     with pytest.raises(UserInputError, match="There are 1 run already"):
         asked(jobs, file)

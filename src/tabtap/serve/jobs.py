@@ -180,6 +180,7 @@ class Jobs:
         self._command = tuple(command)
         self._now = now
         self._version = 0
+        self._arriving: set[str] = set()
         self._changed = threading.Condition(threading.RLock())
         self._few = threading.Semaphore(2)
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -266,13 +267,15 @@ class Jobs:
         shown = shown_name(name)
         ending = ending_of(shown)
         with self._changed:
-            if len(self.uploads) >= self.limits.n_files:
+            n_files = len(self.uploads) + len(self._arriving)
+            if n_files >= self.limits.n_files:
                 raise TooMuchError(
-                    f"There are {counted(len(self.uploads), 'file')} already. Remove "
-                    "one first."
+                    f"There are {counted(n_files, 'file')} already. Remove one first."
                 )
+            number = secrets.token_hex(8)
+            self._arriving.add(number)
         upload = Upload(
-            id=secrets.token_hex(8),
+            id=number,
             name=shown,
             ending=ending,
             size=0,
@@ -288,10 +291,11 @@ class Jobs:
         upload.size = (folder / upload.stored).stat().st_size
         try:
             upload.content = self._asked(upload, [*PEEK, upload.stored], (0,))
-        except UserInputError:
+        except BaseException:
             self.give_up(upload)
             raise
         with self._changed:
+            self._arriving.discard(upload.id)
             self.uploads[upload.id] = upload
             self._keep_upload(upload)
         return upload
@@ -299,6 +303,8 @@ class Jobs:
     def give_up(self, upload: Upload) -> None:
         """Delete a file that did not arrive whole, or is no table."""
         shutil.rmtree(self.folder / upload.id, ignore_errors=True)
+        with self._changed:
+            self._arriving.discard(upload.id)
 
     def look_over(self, file: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what ``tabtap inspect`` says of a file, and keep it."""
