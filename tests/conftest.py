@@ -1,3 +1,4 @@
+import shutil
 from collections import Counter
 
 import numpy as np
@@ -124,3 +125,56 @@ def build_table():
         )
 
     return make
+
+
+# ---- Chromium, for what people look at.
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CONTRAST = """
+selector => {
+  const rgb = text => text.match(/[\\d.]+/g).map(Number);
+  const light = c => {
+    const [r, g, b] = c.slice(0, 3).map(v => {
+      v /= 255;
+      return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = element => {
+    for (; element; element = element.parentElement) {
+      const c = rgb(getComputedStyle(element).backgroundColor);
+      if (c.length === 3 || c[3] === 1) return c;
+    }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll(selector)].map(element => {
+    const style = getComputedStyle(element);
+    const ink = element.closest('svg') ? style.fill : style.color;
+    const [a, b] = [light(rgb(ink)), light(ground(element))].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  });
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed"
+    )
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=found,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def contrast():
+    """Script that returns how far the texts of a selector are from their ground."""
+    return CONTRAST

@@ -1,3 +1,6 @@
+import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from io import StringIO
 
@@ -105,3 +108,91 @@ def test_a_run_that_is_taken_up_says_so(progress):
 )
 def test_a_gain_that_cannot_be_told_is_not_shown_as_a_number(bound, words):
     assert gain_words(bound) == words
+
+
+# ---- What a program reads that has started the run.
+
+
+@pytest.fixture
+def feed(tmp_path, monkeypatch):
+    monkeypatch.setenv("TABTAP_PROGRESS", str(tmp_path / "progress.json"))
+    return tmp_path / "progress.json"
+
+
+def fed():
+    return Progress(Screen(console_on(StringIO())), clock=lambda: 100.0)
+
+
+def test_without_being_asked_nothing_is_fed(progress):
+    assert progress.feed is None
+
+
+def test_a_program_reads_stages_windows_and_the_time_left(feed):
+    progress = fed()
+    progress.on_training(Training(20, 80, 9.0))
+    training = json.loads(feed.read_text())
+    progress.on_plan(PLAN)
+    progress.on_step(Step(3))
+    judging = json.loads(feed.read_text())
+    progress.on_window(Window(Certificate(0, 16, GAIN, committed=True), 16, 100, 30.0))
+    window = json.loads(feed.read_text())
+
+    assert (training["stage"], training["share"]) == ("learning the table", 0.25)
+    assert (training["seconds_left"], training["budget"]) == (9.0, None)
+    assert (judging["stage"], judging["line"]) == ("judging them", "step 4 of 40")
+    assert window["said"] == [
+        "Window 1: 16 rows let in, gain +0.050, at least +0.030; 16 of 100 rows so far."
+    ]
+    assert (window["n_rows"], window["budget"], window["seconds_left"]) == (16, 100, 30)
+
+
+def test_it_is_fed_a_few_times_a_second_and_no_more(feed):
+    progress = fed()
+    progress.on_plan(PLAN)
+    before = feed.read_text()
+
+    progress.on_step(Step(0))
+
+    assert feed.read_text() == before
+
+
+def test_a_feed_that_cannot_be_written_does_not_end_the_run(monkeypatch, tmp_path):
+    monkeypatch.setenv("TABTAP_PROGRESS", str(tmp_path / "gone" / "progress.json"))
+    progress = fed()
+
+    progress.on_plan(PLAN)
+
+    assert progress.stage == "generating rows"
+
+
+WATCHED = """
+import time
+from io import StringIO
+from tabtap.cli.progress import Progress
+from tabtap.cli.terminal import Screen, console_on, interruptible
+progress = Progress(Screen(console_on(StringIO())))
+try:
+    with interruptible(), progress.watched():
+        print("at work", flush=True)
+        time.sleep({seconds})
+    print("written", flush=True)
+except KeyboardInterrupt:
+    print("in order", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ended"), [(60, "in order"), (0, "written")], ids=["at work", "over"]
+)
+def test_a_run_ends_in_order_when_nobody_listens_any_more(feed, seconds, ended):
+    child = subprocess.Popen(
+        [sys.executable, "-c", WATCHED.format(seconds=seconds)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    first = child.stdout.readline().strip()
+    out, _ = child.communicate(timeout=50)  # which closes its input
+
+    assert (first, out.strip()) == ("at work", ended)
+    assert json.loads(feed.read_text())["stage"] == "writing"

@@ -136,7 +136,7 @@ class Guard:
 
     def _is_opened(self, request: Request) -> bool:
         token = request.query_params.get("token", "")
-        is_page = request.url.path == "/" and request.method == "GET"
+        is_page = request.scope["path"] == "/" and request.method == "GET"
         is_here = request.headers.get("host") in self.hosts
         return bool(token) and is_page and is_here and self.keys.opens(token)
 
@@ -315,7 +315,7 @@ class _Desk:
 
 
 async def _page(request: Request) -> Response:
-    name, kind = _PAGE[request.url.path]
+    name, kind = _PAGE[request.scope["path"]]
     return Response((_HERE / name).read_bytes(), media_type=kind)
 
 

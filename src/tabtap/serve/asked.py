@@ -145,7 +145,7 @@ def shown_name(given: str) -> str:
     name = " ".join(plain(last).replace("\n", " ").split())
     if len(name) > _LONGEST_NAME:
         name = name[:60] + "..." + name[-(_LONGEST_NAME - 63) :]
-    return name or "table"
+    return name if name.strip(".") else "table"
 
 
 def ending_of(name: str) -> str:

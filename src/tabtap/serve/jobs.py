@@ -47,6 +47,9 @@ WRITTEN = {
 }
 """What a run writes, by the name under which it is asked for."""
 
+PEEK = (sys.executable, "-m", "tabtap.serve.peek")
+"""The command that says what columns a file has."""
+
 _ID = re.compile(r"[0-9a-f]{16}")
 _RUN, _FILE, _ANSWER, _SAID = "run.json", "file.json", "answer.json", "said.txt"
 _PROGRESS = "progress.json"
@@ -177,6 +180,7 @@ class Jobs:
         self._command = tuple(command)
         self._now = now
         self._version = 0
+        self._arriving: set[str] = set()
         self._changed = threading.Condition(threading.RLock())
         self._few = threading.Semaphore(2)
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -263,13 +267,15 @@ class Jobs:
         shown = shown_name(name)
         ending = ending_of(shown)
         with self._changed:
-            if len(self.uploads) >= self.limits.n_files:
+            n_files = len(self.uploads) + len(self._arriving)
+            if n_files >= self.limits.n_files:
                 raise TooMuchError(
-                    f"There are {counted(len(self.uploads), 'file')} already. Remove "
-                    "one first."
+                    f"There are {counted(n_files, 'file')} already. Remove one first."
                 )
+            number = secrets.token_hex(8)
+            self._arriving.add(number)
         upload = Upload(
-            id=secrets.token_hex(8),
+            id=number,
             name=shown,
             ending=ending,
             size=0,
@@ -283,13 +289,13 @@ class Jobs:
         """Read the columns of a file that has arrived, and keep it."""
         folder = self.folder / upload.id
         upload.size = (folder / upload.stored).stat().st_size
-        peek = (sys.executable, "-m", "tabtap.serve.peek")
         try:
-            upload.content = self._asked(upload, [*peek, upload.stored], (0,))
-        except UserInputError:
+            upload.content = self._asked(upload, [*PEEK, upload.stored], (0,))
+        except BaseException:
             self.give_up(upload)
             raise
         with self._changed:
+            self._arriving.discard(upload.id)
             self.uploads[upload.id] = upload
             self._keep_upload(upload)
         return upload
@@ -297,6 +303,8 @@ class Jobs:
     def give_up(self, upload: Upload) -> None:
         """Delete a file that did not arrive whole, or is no table."""
         shutil.rmtree(self.folder / upload.id, ignore_errors=True)
+        with self._changed:
+            self._arriving.discard(upload.id)
 
     def look_over(self, file: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what ``tabtap inspect`` says of a file, and keep it."""
@@ -453,9 +461,11 @@ class Jobs:
     # ---- One run after the other.
 
     def _work(self) -> None:
-        while not self.is_closing.is_set():
+        while True:
             self.forget_old()
             with self._changed:
+                if self.is_closing.is_set():
+                    return
                 waiting = [run for run in self.runs.values() if run.state == WAITING]
                 if not waiting:
                     self._changed.wait(timeout=60.0)

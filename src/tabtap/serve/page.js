@@ -53,7 +53,7 @@ const SCORERS = [
   "neg_mean_absolute_error",
 ];
 const ANSWERS = {
-  decimal: "Decimal sign", thousands: "Between thousands", date_format: "Dates are",
+  decimal: "Decimal sign", thousands: "Thousands sign", date_format: "Dates are",
   missing: "Missing is",
 };
 const GRAVE = [
@@ -388,7 +388,7 @@ function cellsFields(file, form, source) {
     make("legend", {}, `How the cells of ${source} are written`),
     make("div", { class: "fields" },
       choice(`decimal-${source}`, "decimal sign", SIGNS, said.decimal || "", set("decimal")),
-      choice(`thousands-${source}`, "between thousands", SIGNS, said.thousands || "",
+      choice(`thousands-${source}`, "thousands sign", SIGNS, said.thousands || "",
         set("thousands")),
       entry(`date_format-${source}`, "dates", said.date_format, set("date_format"),
         { placeholder: "%d.%m.%Y" }),
