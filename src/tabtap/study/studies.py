@@ -112,7 +112,7 @@ class Study:
     """
 
     page: Callable[[Records], str]
-    """Markdown, made from the records of cells that did not fail."""
+    """Markdown, made from the records of cells that were measured."""
 
     figures: Callable[[Records], Mapping[str, Figure]] = _no_figures
     """Figures by the file name, ending in ``.svg``, that the page shows them by."""
@@ -197,7 +197,8 @@ def write_page(study: Study, records: Records, out: Path) -> list[Path]:
     What the figures mean may be written by hand: ``NAME_notes.md`` beside the page is
     put at its end.
     """
-    whole = [record for record in records if not record["failure"]]
+    # A method that failed was scored all the same; a cell that did was not.
+    whole = [r for r in records if not r["failure"] or r.get("costs")]
     if not whole:
         reason = records[0]["failure"]["reason"]
         raise UserInputError(
@@ -238,6 +239,8 @@ def provenance(study: Study, records: Records) -> str:
         f"{len({cell['dataset'] for cell in cells})} tables, n_real "
         f"{sorted({cell['n_real'] for cell in cells})}, splits "
         f"{sorted({cell['split'] for cell in cells})}",
+        f"- at most {_listed(cell['budget'] for cell in cells)} rows added; "
+        f"predictors: {_predictors(cells)}",
         f"- {hours:.2f} hours of workers",
         f"- tabtap {', '.join(versions)}",
     ]
@@ -248,11 +251,20 @@ def provenance(study: Study, records: Records) -> str:
     return "\n".join(lines)
 
 
+def _listed(values: Iterable[object]) -> str:
+    return " or ".join(map(str, dict.fromkeys(values)))
+
+
+def _predictors(cells: Sequence[Mapping[str, Any]]) -> str:
+    return _listed(", ".join(cell["predictors"]) or "all of the task" for cell in cells)
+
+
 def _command(study: Study, cells: Sequence[Mapping[str, Any]]) -> str:
     """Return the command that would measure these cells."""
     tables = [name for name in SOURCES if name in {cell["dataset"] for cell in cells}]
     words = ["tabtap", "study", "run", study.name, "--store", "results"]
-    if any(cell["settings"].get("protocol") == "paper" for cell in cells):
+    given = [cell["settings"] for cell in cells]
+    if any("paper" in (s.get("protocol"), s.get("preset")) for s in given):
         words += ["--protocol", "paper"]
     for table in tables:
         words += ["--table", table]
