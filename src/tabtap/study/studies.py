@@ -43,6 +43,12 @@ STUDY_NAMES: tuple[str, ...] = (
 SEED = 3
 """Settings were chosen on seeds 0 and 1, and looked at on 2."""
 
+BUDGET = 500
+"""Rows that a method may add, as in the paper."""
+
+QUICK_BUDGET = 100
+"""The same in a quick look, which is known by it."""
+
 PROTOCOLS = ("ours", "paper")
 
 
@@ -209,6 +215,7 @@ def write_page(study: Study, records: Records, out: Path) -> list[Path]:
     parts = [
         f"# {study.title}",
         f"{study.question} Beside it stands the paper's {study.paper}.",
+        *([_QUICK_WARNING] if _is_quick([r["cell"] for r in records]) else []),
         study.page(whole).strip(),
         provenance(study, records),
     ]
@@ -220,6 +227,11 @@ def write_page(study: Study, records: Records, out: Path) -> list[Path]:
         save_figure(figure, out.with_name(name))
     put_in_place(("\n\n".join(parts) + "\n").encode(), out)
     return [out, *(out.with_name(name) for name in figures)]
+
+
+_QUICK_WARNING = (
+    "*A quick look, with few rows, few steps and few cells: its figures say nothing.*"
+)
 
 
 def provenance(study: Study, records: Records) -> str:
@@ -251,6 +263,10 @@ def provenance(study: Study, records: Records) -> str:
     return "\n".join(lines)
 
 
+def _is_quick(cells: Sequence[Mapping[str, Any]]) -> bool:
+    return any(cell["budget"] == QUICK_BUDGET for cell in cells)
+
+
 def _listed(values: Iterable[object]) -> str:
     return " or ".join(map(str, dict.fromkeys(values)))
 
@@ -270,6 +286,8 @@ def _command(study: Study, cells: Sequence[Mapping[str, Any]]) -> str:
         words += ["--table", table]
     for n_real in sorted({cell["n_real"] for cell in cells}):
         words += ["--n-real", str(n_real)]
+    if _is_quick(cells):
+        words.append("--quick")
     words += ["--splits", str(1 + max(cell["split"] for cell in cells))]
     words += ["--seed", str(min(cell["seed"] for cell in cells))]
     return " ".join(words)
