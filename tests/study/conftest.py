@@ -63,7 +63,7 @@ def shrink(cell):
     if cell.study == "main":
         terms = Terms(budget=20, predictors=("KNN",), seed=cell.terms.seed)
         return replace(cell, terms=terms, n_real=24)
-    settings = merged(cell.settings, TINY)
+    settings = {"learner": "linear", **merged(cell.settings, TINY)}
     asked = cell.settings.get("augment", {}).get("commit", {})
     if cell.method.startswith(("K=", "tau=")):  # what the cell is about
         kept = {k: v for k, v in asked.items() if k in ("window_length", "min_gain")}

@@ -59,11 +59,14 @@ def measure(cell: Cell, store: Store | None) -> Record:  # noqa: ARG001  no othe
 def _rewards(ground: Ground, name: str) -> list[list[float]]:
     """Return the proxy rewards of all steps, window by window."""
     watched: list[ProxyUtility] = []
+    judges = ground.cell.terms.predictors[:1] or judges_of(ground.part.real)
 
     def change(context: RunContext, progress: Progress) -> tuple[RunContext, Progress]:
         if name == NO_LEARN:
             progress = freeze(progress)
-        proxy = ProxyUtility(context.stages.utility, ground.part, ground.lineages)
+        proxy = ProxyUtility(
+            context.stages.utility, ground.part, ground.lineages, judges
+        )
         watched.append(proxy)
         stages = replace(context.stages, utility=proxy)
         return replace(context, stages=stages), progress
@@ -100,6 +103,9 @@ class ProxyUtility:
     inner: Utility
     part: Repetition
     lineages: Lineages
+    judges: tuple[str, ...]
+    """Who is trained at every step."""
+
     rewards: list[float] = field(default_factory=list)
     """One for each step so far; 0 where nothing was admitted."""
 
@@ -110,7 +116,7 @@ class ProxyUtility:
         """Answer as the utility does; a new window begins."""
         rows = committed.take(self.lineages.delivered(committed))
         training = concat([self.part.real, rows])
-        self.before[:] = [(training, proxy_loss(self.part, training))]
+        self.before[:] = [(training, proxy_loss(self.part, training, self.judges))]
         return self.inner.baseline(committed)
 
     def gains(
@@ -120,7 +126,11 @@ class ProxyUtility:
         training, loss = self.before[0]
         for rows in added:
             step = rows.take(self.lineages.delivered(rows))
-            self.rewards.append(proxy_reward(self.part, training, loss, step))
+            reward = 0.0
+            if len(step):
+                after = concat([training, step])
+                reward = proxy_reward(loss, proxy_loss(self.part, after, self.judges))
+            self.rewards.append(reward)
         return self.inner.gains(baseline, added)
 
     def foresee(self, rows: Table) -> Prediction | None:
@@ -128,25 +138,24 @@ class ProxyUtility:
         return self.inner.foresee(rows)
 
 
-def proxy_loss(part: Repetition, training: Table) -> float:
+def proxy_loss(part: Repetition, training: Table, judges: tuple[str, ...]) -> float:
     """Return L(theta(D), Q_proxy): the mean loss of the judges on the test rows."""
-    names = JUDGES["classification" if _is_classes(training) else "regression"]
-    (losses,) = mean_losses(training, [part.test], names, reference=part.real)
+    (losses,) = mean_losses(training, [part.test], judges, reference=part.real)
     return float(np.mean(list(losses.values())))
 
 
-def proxy_reward(
-    part: Repetition, training: Table, loss_before: float, step: Table
-) -> float:
-    """Return what a step's rows take off the proxy loss (equation 46)."""
-    if not len(step):
-        return 0.0
-    return loss_before - proxy_loss(part, concat([training, step]))
+def proxy_reward(loss_before: float, loss_after: float) -> float:
+    """Return what a step's rows take off the proxy loss (equation 46).
+
+    The step is desirable if it is above 0.
+    """
+    return loss_before - loss_after
 
 
-def _is_classes(table: Table) -> bool:
+def judges_of(table: Table) -> tuple[str, ...]:
+    """Return the predictors that are trained at every step of a run on a table."""
     target = table.schema.target
-    return target is not None and target.task == "classification"
+    return JUDGES["classification" if target is None else target.task]
 
 
 # ---- The page.

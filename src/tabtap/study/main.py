@@ -14,7 +14,7 @@ from tabtap.study.cell import run_cell
 from tabtap.study.figures import ladder, scarcity
 from tabtap.study.grid import Grid
 from tabtap.study.sources import SOURCES
-from tabtap.study.studies import Study, StudyOptions
+from tabtap.study.studies import BUDGET, QUICK_BUDGET, Study, StudyOptions
 from tabtap.study.tables import (
     CONTROLS,
     LARGER_IS_BETTER,
@@ -69,7 +69,9 @@ def plan(options: StudyOptions) -> Iterator[Cell]:
         n_real=options.n_real or ((20,) if options.quick else SIZES),
         splits=options.splits or (1 if options.quick else SPLITS),
         methods=(*({"name": name} for name in names), *taps),
-        terms=Terms(seed=options.seed, budget=100 if options.quick else 500),
+        terms=Terms(
+            seed=options.seed, budget=QUICK_BUDGET if options.quick else BUDGET
+        ),
     )
     return grid.cells()
 
@@ -99,6 +101,8 @@ def page(records: Sequence[Record]) -> str:
         ("F1 and absolute errors", "f1"),
     ):
         parts += [f"## {title}", *map(as_markdown, tables_named(name, records))]
+        if name == "wins":
+            parts.append(as_markdown(loss_table(frame)))
     parts += [
         "## The best learner",
         "The predictor that is best on the validation rows is chosen, with the rows of "
@@ -148,6 +152,18 @@ def findings(frame: pd.DataFrame, best: pd.DataFrame) -> list[str]:
                 claim = f"{metric}, the best learner with rows of {tap} over without"
                 said.append(finding(claim, gain, unit=unit))
     return said
+
+
+def loss_table(frame: pd.DataFrame) -> TextTable:
+    """Return in how many cells each method is below real rows alone."""
+    found = pd.concat([gains(frame, metric) for metric in METRICS])
+    rows = []
+    for method, part in found.groupby("method", sort=False):
+        n_below = int((part["gain"] < 0).sum())
+        rows.append((str(method), f"{n_below} of {len(part)}"))
+    return TextTable(
+        "Cells in which a method is below real rows", ("method", "cells"), tuple(rows)
+    )
 
 
 def best_frame(records: Sequence[Record]) -> pd.DataFrame:

@@ -43,6 +43,12 @@ STUDY_NAMES: tuple[str, ...] = (
 SEED = 3
 """Settings were chosen on seeds 0 and 1, and looked at on 2."""
 
+BUDGET = 500
+"""Rows that a method may add, as in the paper."""
+
+QUICK_BUDGET = 100
+"""The same in a quick look, which is known by it."""
+
 PROTOCOLS = ("ours", "paper")
 
 
@@ -112,7 +118,7 @@ class Study:
     """
 
     page: Callable[[Records], str]
-    """Markdown, made from the records of cells that did not fail."""
+    """Markdown, made from the records of cells that were measured."""
 
     figures: Callable[[Records], Mapping[str, Figure]] = _no_figures
     """Figures by the file name, ending in ``.svg``, that the page shows them by."""
@@ -192,8 +198,13 @@ def _names_a_cell(record: Record) -> bool:
 
 
 def write_page(study: Study, records: Records, out: Path) -> list[Path]:
-    """Write a study's page, and its figures beside it; return what was written."""
-    whole = [record for record in records if not record["failure"]]
+    """Write a study's page, and its figures beside it; return what was written.
+
+    What the figures mean may be written by hand: ``NAME_notes.md`` beside the page is
+    put at its end.
+    """
+    # A method that failed was scored all the same; a cell that did was not.
+    whole = [r for r in records if not r["failure"] or r.get("costs")]
     if not whole:
         reason = records[0]["failure"]["reason"]
         raise UserInputError(
@@ -204,14 +215,23 @@ def write_page(study: Study, records: Records, out: Path) -> list[Path]:
     parts = [
         f"# {study.title}",
         f"{study.question} Beside it stands the paper's {study.paper}.",
+        *([_QUICK_WARNING] if _is_quick([r["cell"] for r in records]) else []),
         study.page(whole).strip(),
         provenance(study, records),
     ]
+    notes = out.with_name(f"{out.stem}_notes.md")
+    if notes.is_file():
+        parts.insert(-1, notes.read_text(encoding="utf-8").strip())
     out.parent.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         save_figure(figure, out.with_name(name))
     put_in_place(("\n\n".join(parts) + "\n").encode(), out)
     return [out, *(out.with_name(name) for name in figures)]
+
+
+_QUICK_WARNING = (
+    "*A quick look, with few rows, few steps and few cells: its figures say nothing.*"
+)
 
 
 def provenance(study: Study, records: Records) -> str:
@@ -231,6 +251,8 @@ def provenance(study: Study, records: Records) -> str:
         f"{len({cell['dataset'] for cell in cells})} tables, n_real "
         f"{sorted({cell['n_real'] for cell in cells})}, splits "
         f"{sorted({cell['split'] for cell in cells})}",
+        f"- at most {_listed(cell['budget'] for cell in cells)} rows added; "
+        f"predictors: {_predictors(cells)}",
         f"- {hours:.2f} hours of workers",
         f"- tabtap {', '.join(versions)}",
     ]
@@ -241,16 +263,31 @@ def provenance(study: Study, records: Records) -> str:
     return "\n".join(lines)
 
 
+def _is_quick(cells: Sequence[Mapping[str, Any]]) -> bool:
+    return any(cell["budget"] == QUICK_BUDGET for cell in cells)
+
+
+def _listed(values: Iterable[object]) -> str:
+    return " or ".join(map(str, dict.fromkeys(values)))
+
+
+def _predictors(cells: Sequence[Mapping[str, Any]]) -> str:
+    return _listed(", ".join(cell["predictors"]) or "all of the task" for cell in cells)
+
+
 def _command(study: Study, cells: Sequence[Mapping[str, Any]]) -> str:
     """Return the command that would measure these cells."""
     tables = [name for name in SOURCES if name in {cell["dataset"] for cell in cells}]
     words = ["tabtap", "study", "run", study.name, "--store", "results"]
-    if any(cell["settings"].get("protocol") == "paper" for cell in cells):
+    given = [cell["settings"] for cell in cells]
+    if any("paper" in (s.get("protocol"), s.get("preset")) for s in given):
         words += ["--protocol", "paper"]
     for table in tables:
         words += ["--table", table]
     for n_real in sorted({cell["n_real"] for cell in cells}):
         words += ["--n-real", str(n_real)]
+    if _is_quick(cells):
+        words.append("--quick")
     words += ["--splits", str(1 + max(cell["split"] for cell in cells))]
     words += ["--seed", str(min(cell["seed"] for cell in cells))]
     return " ".join(words)
