@@ -34,6 +34,7 @@ from tabtap.api.choices import (
     remark_sentence,
     table_notes,
     task_of,
+    warn_of_cost,
     with_notes,
 )
 from tabtap.api.large import LARGE_PANEL, Whole
@@ -292,6 +293,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
 
     def _request(self, real: Table, groups: IntArray | None) -> Request:
         preset = preset_named(self.preset)
+        warn_of_cost(preset)
         config = preset.augment
         learner = one_learner(self.learner, self.referee)
         commit = commit_for(
