@@ -97,9 +97,11 @@ results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	$(ONE_THREAD) $(BIN)/python benchmarks/augment.py --out $(RESULTS)/augment.jsonl
 	$(BIN)/python benchmarks/study_report.py --study $(RESULTS)/study \
 	  --speed $(RESULTS)/augment.jsonl
-	$(ONE_THREAD) $(BIN)/tabtap bench run benchmarks/grids/main.toml --jobs $(JOBS) \
-	  --store $(RESULTS)/main
-	$(BIN)/python benchmarks/main_table.py --store $(RESULTS)/main
+	for study in $$($(BIN)/tabtap study list | cut -d' ' -f1); do \
+	  $(ONE_THREAD) $(BIN)/tabtap study run $$study --jobs $(JOBS) \
+	    --store $(RESULTS)/studies && \
+	  $(BIN)/tabtap study page $$study --store $(RESULTS)/studies --force \
+	    --out docs/results/$$study.md || exit; done
 	$(ONE_THREAD) $(BIN)/python benchmarks/unseen.py --jobs $(JOBS) \
 	  --store $(RESULTS)/unseen
 	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py --out $(RESULTS)/scale.jsonl

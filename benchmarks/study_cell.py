@@ -21,10 +21,12 @@ from records import Record
 from tabtap.api.choices import choose_referee, task_of
 from tabtap.api.run import Request, fresh_start, lineages_of, make_context
 from tabtap.config import PRESETS, DiffusionConfig, Preset
-from tabtap.diffusion import Backbone, BackboneStack, load_stack
-
-# Its two public callers fit either the folds or the whole table, never both at once.
-from tabtap.diffusion.backbone import _fit
+from tabtap.diffusion import (
+    Backbone,
+    BackboneStack,
+    fit_fold_backbones,
+    load_stack,
+)
 from tabtap.domain import (
     Baseline,
     Bound,
@@ -82,13 +84,7 @@ class Ground:
 
     def members(self, lineages: Lineages) -> BackboneStack:
         """Return the backbones of some lineages, in their order."""
-        places = [self.stack.unseen_folds.index(k) for k in lineages.members]
-        return replace(
-            self.stack,
-            encodings=tuple(self.stack.encodings[place] for place in places),
-            weights=self.stack.weights[places],
-            unseen_folds=lineages.members,
-        )
+        return self.stack.of_folds(lineages.members)
 
 
 def request_of(cell: Cell, real: Table, preset: Preset) -> Request:
@@ -127,14 +123,13 @@ def prepare(
     real = repetition.real
     # Of all runs it has the most partitions, and the others have the first of these.
     lineages = lineages_of(request_of(cell, real, RUNS["default"]))
-    members = (*lineages.members, WHOLE)
     started = time.process_time()
-    stack = _fit(
-        [real.take(lineages.seen(member)) for member in members],
-        members,
-        cell.stream("backbone"),
-        DiffusionConfig(**settings),
-        None,
+    stack = fit_fold_backbones(
+        real,
+        lineages.partitions,
+        rng=cell.stream("backbone"),
+        config=DiffusionConfig(**settings),
+        and_whole=True,
     )
     spent = time.process_time() - started
     if kept is not None and seconds is not None:

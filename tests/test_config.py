@@ -10,6 +10,9 @@ from tabtap.config import (
     PolicyConfig,
     ProposalConfig,
     UtilityConfig,
+    changed_preset,
+    preset_named,
+    with_settings,
 )
 from tabtap.errors import UserInputError
 
@@ -99,3 +102,58 @@ def test_a_setting_of_a_run_out_of_range_is_named_with_its_value(
 def test_steps_that_would_never_be_checked_are_refused_with_the_next_number():
     with pytest.raises(UserInputError, match=r"last 10 steps .* Use 60\."):
         AugmentConfig(n_steps=50, commit=CommitConfig(window_length=20))
+
+
+# ---- Settings as a mapping.
+
+
+def test_settings_of_a_mapping_are_changed_together_and_sections_one_by_one():
+    given = {"n_steps": 60, "commit": {"window_length": 20, "min_gain": 0.05}}
+
+    changed = with_settings(AugmentConfig(), given)
+
+    commit = CommitConfig(window_length=20, min_gain=0.05)
+    assert changed == AugmentConfig(n_steps=60, commit=commit)
+
+
+def test_a_pair_may_be_a_list_as_toml_has_it():
+    changed = with_settings(GateConfig(), {"range_quantiles": [0.1, 0.9]})
+
+    assert changed.range_quantiles == (0.1, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"n_step": 8}, "Did you mean 'n_steps'"),
+        ({"commit": 20}, "commit=20 is not usable: it must be a table of settings"),
+        ({"commit": {"patience": 0}}, "patience=0 is not usable"),
+        ({"n_steps": 33}, "be a multiple of window_length=32"),
+    ],
+    ids=["unknown", "no section", "bad value", "no multiple"],
+)
+def test_settings_of_a_mapping_are_checked(given, reason):
+    with pytest.raises(UserInputError, match=reason):
+        with_settings(AugmentConfig(), given)
+
+
+def test_a_section_may_be_taken_from_another_preset_before_it_is_changed():
+    changes = {"diffusion": {"preset": "fast", "width": 64}, "augment": {}}
+
+    changed = changed_preset(preset_named("paper"), changes)
+
+    assert changed.diffusion == DiffusionConfig(n_steps=400, width=64)
+    assert changed.augment == AugmentConfig.paper()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"sizes": {}}, "section='sizes' is not usable"),
+        ({"augment": 3}, "augment=3 is not usable: it must be a table"),
+        ({"augment": {"preset": "slow"}}, "preset='slow' is not usable"),
+    ],
+)
+def test_changes_that_are_no_sections_are_refused(changes, reason):
+    with pytest.raises(UserInputError, match=reason):
+        changed_preset(preset_named("default"), changes)

@@ -2,15 +2,19 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, log_loss
 
 from tabtap.compare.predictors import (
     CLASSIFIERS,
     REGRESSORS,
+    mean_losses,
     mean_score,
+    score_parts,
     score_predictors,
 )
 from tabtap.errors import UserInputError
+from tabtap.evaluate.learners import encode
 
 
 @pytest.fixture
@@ -161,3 +165,46 @@ def test_the_mean_is_taken_over_predictors():
     scores = {"LR": {"accuracy": 0.5}, "RF": {"accuracy": 1.0}}
 
     assert mean_score(scores, "accuracy") == 0.75
+
+
+def test_predictors_trained_once_score_each_part_as_if_asked_about_it_alone(blobs):
+    train, parts = blobs(30), [blobs(12, seed=1), blobs(7, seed=2)]
+
+    scores = score_parts(train, parts, ["LR", "KNN", "RF"])
+
+    alone = [score_predictors(train, part, ["LR", "KNN", "RF"]) for part in parts]
+    assert scores == alone
+
+
+def test_the_loss_of_a_classifier_is_the_cross_entropy_of_what_it_states(blobs):
+    train, test = blobs(30), blobs(15, seed=1)
+
+    (losses,) = mean_losses(train, [test], ["LR"])
+
+    seen, (asked,) = encode(train, [test])
+    model = LogisticRegression(max_iter=1000, random_state=42).fit(seen, train.target)
+    by_hand = log_loss(test.target, model.predict_proba(asked), labels=[0, 1, 2])
+    assert losses == {"LR": pytest.approx(by_hand)}
+
+
+def test_a_class_that_was_never_seen_costs_what_impossible_things_cost(blobs):
+    train, test = blobs(30), blobs(15, seed=1)
+    known = train.take(train.target < 2)
+
+    (whole,), (part,) = (mean_losses(t, [test], ["KNN"]) for t in (train, known))
+    (single,) = mean_losses(train.take(train.target == 0), [test], ["KNN"])
+
+    assert part["KNN"] == pytest.approx(whole["KNN"] - np.log(1e-6) / 3, abs=0.2)
+    assert single["KNN"] == pytest.approx(-np.log(1e-6) * 2 / 3)
+
+
+def test_the_loss_of_a_regressor_is_its_squared_error_in_the_unit_of_the_reference(
+    line,
+):
+    train, test = line(40), line(11)
+
+    (losses,) = mean_losses(train, [test], ["KNN"], reference=line(40, slope=2.0))
+
+    (scores,) = score_parts(train, [test], ["KNN"], reference=line(40, slope=2.0))
+    assert losses["KNN"] == pytest.approx(scores["KNN"]["rmse"] ** 2)
+    assert losses["KNN"] > 0

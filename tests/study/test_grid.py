@@ -2,7 +2,9 @@ import pytest
 
 from tabtap.compare.store import Cell, Terms
 from tabtap.errors import UserInputError
+from tabtap.rivals import method_named
 from tabtap.study.grid import grid_of, read_grid
+from tabtap.study.tables import method_label
 
 SMALL = {"datasets": ["credit-g"], "n_real": [20], "methods": ["Real"]}
 
@@ -129,3 +131,41 @@ def test_a_file_that_is_not_there_or_not_toml_is_refused(tmp_path):
         read_grid(tmp_path / "none.toml")
     with pytest.raises(UserInputError, match="is not TOML"):
         read_grid(broken)
+
+
+def test_any_setting_of_tap_may_stand_in_a_grid(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(
+        'datasets = ["credit-g"]\n'
+        "n_real = [20]\n"
+        "[[methods]]\n"
+        'name = "TAP"\n'
+        'preset = "paper"\n'
+        'evaluator = "holdout"\n'
+        "augment = { n_steps = 40, commit = { min_gain = 0.02 } }\n"
+        'diffusion = { preset = "default", n_steps = 50 }\n'
+        "[[methods]]\n"
+        'name = "TAP + teacher"\n'
+        "teaching = { cross_share = 0.25 }\n"
+        "[[methods]]\n"
+        'name = "One shot"\n'
+        "diffusion = { width = 64 }\n",
+        encoding="utf-8",
+    )
+
+    grid = read_grid(path)
+
+    tap, taught, one_shot = (method_named(**method) for method in grid.methods)
+    assert tap.whole_preset().augment.commit.min_gain == 0.02
+    assert tap.whole_preset().augment.commit.protocol == "paper"
+    assert tap.whole_preset().diffusion.size == "compact"
+    assert tap.whole_preset().evaluators["classification"] == "holdout"
+    assert taught.whole_preset().teaching.cross_share == 0.25
+    assert one_shot.diffusion.width == 64
+    label = method_label(next(grid.cells()).written())
+    assert "augment.commit.min_gain=0.02" in label
+
+
+def test_a_setting_that_tap_does_not_have_is_refused_before_anything_runs():
+    with pytest.raises(UserInputError, match="Did you mean 'min_gain'"):
+        method_named("TAP", augment={"commit": {"min_gains": 0.1}})

@@ -7,8 +7,10 @@ from tabtap.study.tables import (
     cost_table,
     difference_table,
     failure_table,
+    finding,
     gain_table,
     gains,
+    mean_interval,
     means,
     predictor_tables,
     score_frame,
@@ -187,3 +189,37 @@ def test_a_cell_that_was_never_finished_is_a_failure_without_scores():
     assert "CTGAN" not in set(score_frame([*RECORDS, dead])["method"])
     assert len(cost_table([*RECORDS, dead]).rows) == 3
     assert failure_table([dead]).rows == (("CTGAN", "died", "1 of 1"),)
+
+
+# ---- Means, chance, and claims.
+
+
+def test_cells_of_one_table_are_no_independent_evidence():
+    values = [1.0, 1.0, 1.0, 1.0, 3.0, 5.0]
+
+    apart = mean_interval(values, ["a", "a", "a", "a", "b", "c"])
+    together = mean_interval(values)
+
+    assert apart.mean == pytest.approx(3.0)  # of 1, 3 and 5
+    assert (apart.n, apart.unit) == (3, "tables")
+    half = 4.302653 * 2.0 / 3**0.5  # t of two degrees, deviation 2
+    assert apart.high - apart.mean == pytest.approx(half, rel=1e-5)
+    assert together.mean == pytest.approx(2.0)
+    assert (together.n, together.unit) == (6, "cells")
+
+
+@pytest.mark.parametrize(
+    ("values", "begins", "ends"),
+    [
+        ([1.0, 1.1, 0.9], "**Found.**", "3 cells."),
+        ([-1.0, -1.1, -0.9], "**Not found.**", "it is the other way round."),
+        ([-1.0, 1.1, 0.3], "**Not found.**", "chance alone may do that."),
+        ([1.0], "**Not found.**", "a single one shows nothing."),
+    ],
+    ids=["above 0", "below 0", "about 0", "one cell"],
+)
+def test_a_claim_is_found_only_beyond_chance(values, begins, ends):
+    said = finding("It helps", mean_interval(values))
+
+    assert said.startswith(f"{begins} It helps: ")
+    assert said.endswith(ends)

@@ -99,6 +99,8 @@ def page(records: Sequence[Record]) -> str:
         ("F1 and absolute errors", "f1"),
     ):
         parts += [f"## {title}", *map(as_markdown, tables_named(name, records))]
+        if name == "wins":
+            parts.append(as_markdown(loss_table(frame)))
     parts += [
         "## The best learner",
         "The predictor that is best on the validation rows is chosen, with the rows of "
@@ -148,6 +150,18 @@ def findings(frame: pd.DataFrame, best: pd.DataFrame) -> list[str]:
                 claim = f"{metric}, the best learner with rows of {tap} over without"
                 said.append(finding(claim, gain, unit=unit))
     return said
+
+
+def loss_table(frame: pd.DataFrame) -> TextTable:
+    """Return in how many cells each method is below real rows alone."""
+    found = pd.concat([gains(frame, metric) for metric in METRICS])
+    rows = []
+    for method, part in found.groupby("method", sort=False):
+        n_below = int((part["gain"] < 0).sum())
+        rows.append((str(method), f"{n_below} of {len(part)}"))
+    return TextTable(
+        "Cells in which a method is below real rows", ("method", "cells"), tuple(rows)
+    )
 
 
 def best_frame(records: Sequence[Record]) -> pd.DataFrame:

@@ -48,6 +48,7 @@ _QUICK: Mapping[str, Settings] = {
             "commit": {"window_length": 16, "patience": 4},
         },
         "diffusion": {"n_steps": 150},
+        "learner": "linear",
     },
     "paper": {
         "augment": {

@@ -196,7 +196,11 @@ def _names_a_cell(record: Record) -> bool:
 
 
 def write_page(study: Study, records: Records, out: Path) -> list[Path]:
-    """Write a study's page, and its figures beside it; return what was written."""
+    """Write a study's page, and its figures beside it; return what was written.
+
+    What the figures mean may be written by hand: ``NAME_notes.md`` beside the page is
+    put at its end.
+    """
     whole = [record for record in records if not record["failure"]]
     if not whole:
         reason = records[0]["failure"]["reason"]
@@ -211,6 +215,9 @@ def write_page(study: Study, records: Records, out: Path) -> list[Path]:
         study.page(whole).strip(),
         provenance(study, records),
     ]
+    notes = out.with_name(f"{out.stem}_notes.md")
+    if notes.is_file():
+        parts.insert(-1, notes.read_text(encoding="utf-8").strip())
     out.parent.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         save_figure(figure, out.with_name(name))
