@@ -267,22 +267,20 @@ def our_findings(frame: pd.DataFrame) -> list[str]:
     held = (frame["truth"] >= frame["lower"]).astype(float) * 100.0
     interval = mean_interval(held.to_list(), frame["dataset"].to_list())
     nominal = 100.0 * frame["confidence"].mean()
-    word = (
-        "Found" if np.isnan(interval.high) or interval.high >= nominal else "Not kept"
-    )
-    said = [
-        f"**{word}.** Bounds hold in {held.mean():.0f} % of {len(frame)} checks "
-        f"(by tables: {show_interval(interval)}); they say {nominal:.0f} %."
-    ]
+    said = f"Bounds hold in {held.mean():.0f} % of {len(frame)} checks"
+    if interval.unit == "tables":
+        said += f" (by tables: {show_interval(interval)})"
+    word = "Not found" if interval.high < nominal else "Found"
+    found = [f"**{word}.** {said}; they say {nominal:.0f} %."]
     chosen = frame[frame["committed"]]
     if len(chosen):
         rate = 100.0 * (chosen["truth"] >= chosen["lower"]).mean()
         harmful = 100.0 * (chosen["truth"] < 0).mean()
-        said.append(
+        found.append(
             f"Of {len(chosen)} pools that were let in the bound holds in {rate:.0f} %; "
             f"{harmful:.0f} % gain nothing or harm."
         )
-    return said
+    return found
 
 
 def _held(frame: pd.DataFrame, where: str) -> pd.Series:
