@@ -62,7 +62,8 @@ def measure(cell: Cell, store: Store | None) -> Record:  # noqa: ARG001  rows ar
     rng = stream(seed, "buckets", cell.dataset, cell.n_real, cell.split, cell.method)
     n_wanted = N_BINS * cell.terms.budget
     watch = Stopwatch()
-    rows = method_named(cell.method).make(part.real, n_wanted, rng, watch)
+    method = method_named(cell.method, **cell.settings)
+    rows = method.make(part.real, n_wanted, rng, watch)
     if len(rows) < N_BINS:
         raise UserInputError(
             f"{cell.method} drew {len(rows)} candidates, too few for {N_BINS} bins. "
