@@ -60,7 +60,7 @@ trained on n_real real rows and up to 500 added ones.
 noise of 0.3 standard deviations; *SMOTE* to the same size. *One shot*: whole rows given
 evenly spread labels. *Random inpainting*: real rows with a random share of their cells
 redrawn. *Hard inpainting* (appendix D.3 of the paper): little of uncertain rows
-redrawn, through the paper's gates. *Paper*: its whole protocol with 60 steps.
+redrawn, through the paper's gates. *Paper loop*: its loop with 60 steps.
 *Default* and *fast*: the presets. All share one batch of compact backbones per cell,
 those of `default`; on regression tables the paper's protocol is judged by a linear
 model. Gains are paired: the same table, split and seed."""

@@ -68,6 +68,10 @@ class LargeTableWarning(TapWarning):
     """A table has so many rows that some are learned only, or that no run is made."""
 
 
+class LongRunWarning(TapWarning):
+    """Settings were chosen with which a run takes an hour and not a minute."""
+
+
 class RuleBrokenWarning(TapWarning):
     """Real rows break a rule that synthetic rows must keep."""
 

@@ -105,5 +105,5 @@ def test_a_second_run_goes_on_where_the_first_was_stopped(
 
 def test_every_run_is_a_rung_and_the_papers_is_its_protocol():
     assert set(RUNS) <= set(METHODS)
-    assert RUNS["paper"].augment.commit.protocol == "paper"
+    assert RUNS["paper loop"].augment.commit.protocol == "paper"
     assert RUNS["default"].augment.commit.protocol == "crossfit"

@@ -1,4 +1,4 @@
-"""Equation 3: one row is worth (1 / n) grad L' inverse(H) grad l, to first order.
+"""Equations 3 and 33: a row is worth (1 / n) grad L' inverse(H) grad l, to first order.
 
 The algorithm does not compute it.  Measured utility agrees with it where the learner is
 smooth and the row is one among many, which ties the sign and the scale of a gain.

@@ -1,4 +1,4 @@
-"""Equation 8: redrawn cells come from q(x_m | kept cells, c), with the label fixed."""
+"""Equations 8 and 45: redrawn cells come from q(x_m | kept cells, c), label fixed."""
 
 import numpy as np
 import pandas as pd

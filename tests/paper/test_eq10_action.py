@@ -1,4 +1,4 @@
-"""Equation 10: an action is a target, a template and an exploration strength."""
+"""Equations 10 and 36: an action is a target, a template and an exploration."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Equation 11: anchors from p_anc(D_t, c), masks from p_mask(eta, rho), then q_phi."""
+"""Equations 11 and 37: anchors from p_anc(D_t, c), masks from p_mask, then q_phi."""
 
 from dataclasses import replace
 

@@ -39,6 +39,7 @@ from tabtap.api.choices import (
     remark_sentence,
     table_notes,
     task_of,
+    warn_of_cost,
     with_notes,
 )
 from tabtap.api.large import LARGE_PANEL, Whole
@@ -383,6 +384,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         named: Any,  # noqa: ANN401  as the user gave them
     ) -> Request:
         preset = preset_named(self.preset)
+        warn_of_cost(preset)
         config = preset.augment
         learner = one_learner(self.learner, self.referee)
         task = task_of(real)

@@ -15,11 +15,12 @@ import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from tabtap.config import CommitConfig
+from tabtap.config import CommitConfig, Preset
 from tabtap.errors import (
     ColumnLostWarning,
     EvaluatorFallbackWarning,
     LargeTableWarning,
+    LongRunWarning,
     TargetCopyWarning,
     TeacherConditionWarning,
     UserInputError,
@@ -390,6 +391,27 @@ _REPEATED = ("leak", "imbalance", "tiny class")
 rows see ``copies_note``."""
 
 
+PAPER_COST = (
+    "preset='paper' learns the table with a network of TabDiff's size, {n_steps:,} "
+    "steps, and has an evaluator judge each of {n_actions} actions: about an hour on "
+    "one CPU core for 50 rows of few columns, several for many columns, where "
+    "preset='default' takes a minute. It can be interrupted and go on: with "
+    "checkpoint= in Python, with --resume on the command line."
+)
+
+
+def warn_of_cost(preset: Preset) -> None:
+    """Say beforehand what the paper's own settings cost."""
+    learning = preset.diffusion
+    n_steps = learning.n_steps or 0
+    if learning.size == "paper" and n_steps >= _MANY_STEPS:
+        told = PAPER_COST.format(n_steps=n_steps, n_actions=preset.augment.n_steps)
+        warnings.warn(told, LongRunWarning, stacklevel=_CALLER)
+
+
+_MANY_STEPS = 1000
+
+
 def group_remark(
     real: Table, declared: Container[Hashable], groups: object
 ) -> Remark | None:
@@ -418,6 +440,7 @@ def with_notes(make: Callable[[], _Made]) -> tuple[_Made, tuple[str, ...]]:
         warnings.simplefilter("always", EvaluatorFallbackWarning)
         warnings.simplefilter("always", TeacherConditionWarning)
         warnings.simplefilter("always", LargeTableWarning)
+        warnings.simplefilter("always", LongRunWarning)
         made = make()
     for warning in caught:
         warnings.warn_explicit(

@@ -7,15 +7,33 @@ a run: they are computed afterwards, of rows that are there.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 from sklearn.neighbors import NearestNeighbors
 
+from tabtap.compare.printing import TextTable, as_markdown
+from tabtap.compare.store import MAIN, Cell, Record, Store, Terms
 from tabtap.domain.prediction import MIN_PROBABILITY, TargetUnit, ValuePrediction
 from tabtap.evaluate import EnsembleEvaluator
 from tabtap.evaluate.learners import encode
 from tabtap.stages import Evaluator
+from tabtap.study import main
+from tabtap.study.cell import made_rows, repetition_of
+from tabtap.study.protocol import Repetition
+from tabtap.study.sources import SOURCES
+from tabtap.study.studies import Study, StudyOptions
+from tabtap.study.tables import (
+    MISSING,
+    finding,
+    in_paper_order,
+    mean_interval,
+    method_label,
+)
 from tabtap.table.schema import FloatArray, IntArray
 from tabtap.table.table import Table
 
@@ -197,3 +215,239 @@ def nearest_rows(
     k = min(n_neighbours, len(seen))
     found = NearestNeighbors(n_neighbors=k).fit(matrix).kneighbors(asked)[1]
     return np.asarray(found, dtype=np.int64)
+
+
+# ---- The study: how learnable the rows of each method are, at equal informativeness.
+#
+# Percentiles are among real rows that no method has seen, so that methods need not be
+# measured together: a row at 50 is as unsure, or as surprising, as a usual real row.
+
+
+N_BUCKETS = 5
+
+JUDGES = {
+    "learner": "a learner of the real training rows, which the paper's equations name",
+    "stranger": "a learner of half of the test rows, which knows none of the rows that "
+    "others were made from",
+}
+
+
+def plan(options: StudyOptions) -> Iterator[Cell]:
+    """Yield every method that makes rows, on every table."""
+    names = main.QUICK_METHODS if options.quick else main.METHODS
+    taps = main.TAPS[options.protocol]
+    if options.quick:
+        taps = ({"name": "TAP", "preset": "fast"},)
+    methods = [*({"name": name} for name in names if name != "Real"), *taps]
+    tables = main.QUICK_TABLES if options.quick else tuple(SOURCES)
+    sizes, splits = ((20,), 1) if options.quick else ((50,), 3)
+    terms = Terms(seed=options.seed, budget=100 if options.quick else 500)
+    for split, n_real, table in options.repetitions(tables, sizes, splits):
+        for method in methods:
+            settings = {key: part for key, part in method.items() if key != "name"}
+            yield Cell(
+                dataset=table,
+                n_real=n_real,
+                split=split,
+                method=str(method["name"]),
+                settings=settings,
+                terms=terms,
+                study="learnability",
+            )
+
+
+def measure(cell: Cell, store: Store | None) -> Record:
+    """Score the rows that a method made, and those that the table has beside them."""
+    rows = made_rows(replace(cell, study=MAIN), store)
+    if rows is None or not len(rows):
+        return {"n_rows": 0, "judges": {}}
+    part = repetition_of(cell)
+    return {
+        "n_rows": len(rows),
+        "judges": {
+            "learner": _profile(rows, part, part.real, part.test),
+            "stranger": _profile(rows, part, *_halves(part.test)),
+        },
+    }
+
+
+def _halves(rows: Table) -> tuple[Table, Table]:
+    even = np.arange(len(rows)) % 2 == 0
+    return rows.take(np.flatnonzero(even)), rows.take(np.flatnonzero(~even))
+
+
+def _profile(
+    rows: Table, part: Repetition, seen: Table, unseen: Table
+) -> dict[str, Any]:
+    """Return where some rows stand among real ones, bucket by bucket."""
+    found = diagnose(rows, seen, real=part.real)
+    usual = diagnose(unseen, seen, real=part.real)
+    informative = percentiles(found.boundary, usual.boundary)
+    surprising = percentiles(found.inconsistency, usual.inconsistency)
+    bucket = bucket_of(informative, N_BUCKETS)
+    inside = [surprising[bucket == number] for number in range(N_BUCKETS)]
+    return {
+        "n": [len(values) for values in inside],
+        "learnability": [
+            float(100.0 - values.mean()) if len(values) else None for values in inside
+        ],
+        "informativeness": float(informative.mean()),
+        "inconsistency": float(surprising.mean()),
+        "tail_risk": tail_mean(surprising),
+        "harmful": float((surprising >= HARMFUL).mean()),
+    }
+
+
+HARMFUL = 95.0
+"""A row beyond this percentile of real rows counts as severely inconsistent."""
+
+
+# ---- The page.
+
+
+def page(records: Sequence[Record]) -> str:
+    """Return learnability bucket by bucket, and whether TAP's is the best."""
+    parts = [
+        "Percentiles are among real rows that no method has seen: 50 is a usual real "
+        "row. *Informativeness* is the percentile of equation 21, *learnability* 100 "
+        "less that of equation 22; bucket 0 is the least informative. *Tail risk* "
+        "is the mean percentile of the least learnable fifth of a method's rows, and "
+        f"*harmful* the share of its rows beyond percentile {HARMFUL:.0f}.",
+        "![Learnability at equal informativeness](learnability.svg)",
+    ]
+    for judge, words in JUDGES.items():
+        frame = bucket_frame(records, judge)
+        parts += [
+            f"## Judged by the {judge}: {words}",
+            "\n".join(f"- {said}" for said in findings(frame)),
+            as_markdown(_bucket_table(frame, judge)),
+            as_markdown(_summary_table(records, judge)),
+        ]
+    return "\n\n".join(parts)
+
+
+def bucket_frame(records: Sequence[Record], judge: str) -> pd.DataFrame:
+    """Return one line per cell and bucket that has rows."""
+    lines = []
+    for record in records:
+        cell, found = record["cell"], record["judges"].get(judge)
+        if found is None:
+            continue
+        key = (cell["dataset"], cell["n_real"], cell["split"], method_label(cell))
+        for bucket, value in enumerate(found["learnability"]):
+            if value is not None:
+                lines.append((*key, bucket, found["n"][bucket], value))
+    columns = ["dataset", "n_real", "split", "method", "bucket", "n", "learnability"]
+    return in_paper_order(pd.DataFrame(lines, columns=columns))
+
+
+def matched(frame: pd.DataFrame, method: str, other: str) -> pd.DataFrame:
+    """Return how much more learnable rows of one method are than another's.
+
+    One line per cell: the mean over the buckets in which both have rows.
+    """
+    keys = ["dataset", "n_real", "split", "bucket"]
+    wide = frame[frame["method"].isin([method, other])].pivot_table(
+        "learnability", keys, "method"
+    )
+    if method not in wide or other not in wide:
+        return pd.DataFrame(columns=["dataset", "difference"])
+    apart = (wide[method] - wide[other]).dropna()
+    return apart.groupby(keys[:3]).mean().rename("difference").reset_index()
+
+
+def findings(frame: pd.DataFrame) -> list[str]:
+    """Return what Figure 2 claims, found or not."""
+    methods = list(frame["method"].unique())
+    said = []
+    for tap in (name for name in methods if name.startswith("TAP")):
+        for other in (name for name in methods if not name.startswith("TAP")):
+            apart = matched(frame, tap, other)
+            if apart.empty:
+                continue
+            values = apart["difference"].to_list()
+            interval = mean_interval(values, apart["dataset"].to_list())
+            claim = f"rows of {tap} are more learnable than those of {other}"
+            said.append(finding(claim, interval, unit=" percentiles"))
+    return said or ["No TAP among the records, so nothing to compare."]
+
+
+def _bucket_table(frame: pd.DataFrame, judge: str) -> TextTable:
+    means = frame.groupby(["method", "bucket"], sort=False)["learnability"].mean()
+    rows = []
+    for method in frame["method"].unique():
+        own = means[method]
+        cells = [
+            f"{own[bucket]:.0f}" if bucket in own.index else MISSING
+            for bucket in range(N_BUCKETS)
+        ]
+        rows.append((str(method), *cells))
+    return TextTable(
+        f"Learnability percentile by bucket of informativeness, {judge}; mean of cells",
+        ("method", *(str(bucket) for bucket in range(N_BUCKETS))),
+        tuple(rows),
+    )
+
+
+def _summary_table(records: Sequence[Record], judge: str) -> TextTable:
+    names = ("informativeness", "inconsistency", "tail_risk", "harmful")
+    lines = [
+        {
+            "dataset": record["cell"]["dataset"],
+            "n_real": record["cell"]["n_real"],
+            "split": record["cell"]["split"],
+            "method": method_label(record["cell"]),
+            **{name: record["judges"][judge][name] for name in names},
+        }
+        for record in records
+        if judge in record["judges"]
+    ]
+    frame = in_paper_order(pd.DataFrame(lines))
+    rows = []
+    for method, part in frame.groupby("method", sort=False):
+        shown = [f"{part[name].mean():.1f}" for name in names[:3]]
+        rows.append((str(method), *shown, f"{100 * part['harmful'].mean():.1f}"))
+    return TextTable(
+        f"All rows, {judge}: mean percentiles, and % of rows that are harmful",
+        ("method", "informativeness", "inconsistency", "tail risk", "harmful %"),
+        tuple(rows),
+    )
+
+
+def figures(records: Sequence[Record]) -> Mapping[str, Figure]:
+    """Draw learnability against informativeness, a panel for each judge."""
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    axes = figure.subplots(1, len(JUDGES), squeeze=False, sharey=True)[0]
+    for axis, judge in zip(axes, JUDGES, strict=True):
+        frame = bucket_frame(records, judge)
+        means = frame.groupby(["method", "bucket"], sort=False)["learnability"].mean()
+        for method in frame["method"].unique():
+            line = means[method].sort_index()
+            bold = method.startswith("TAP")
+            axis.plot(
+                line.index,
+                line.to_numpy(),
+                marker="o",
+                markersize=4,
+                linewidth=2.2 if bold else 0.9,
+                label=method,
+            )
+        axis.set_title(f"judged by the {judge}", fontsize=10)
+        axis.set_xlabel("bucket of informativeness")
+        axis.set_xticks(range(N_BUCKETS))
+    axes[0].set_ylabel("learnability percentile")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", fontsize=8)
+    return {"learnability.svg": figure}
+
+
+STUDY = Study(
+    name="learnability",
+    title="Informative and learnable",
+    question="Are the rows of TAP more learnable than others that are as informative?",
+    paper="Figure 2",
+    plan=plan,
+    measure=measure,
+    page=page,
+    figures=figures,
+)

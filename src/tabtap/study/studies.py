@@ -32,11 +32,15 @@ from tabtap.study.sources import SOURCES
 STUDY_NAMES: tuple[str, ...] = (
     "main",
     "ladder",
+    "learnability",
+    "buckets",
     "safety",
     "dynamics",
     "sensitivity",
+    "calibration",
     "cost",
     "ablation",
+    "theory",
 )
 """Names of all studies, in the order of the paper; each is a module beside this one."""
 
