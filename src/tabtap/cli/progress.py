@@ -10,6 +10,7 @@ import _thread
 import json
 import math
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -342,7 +343,11 @@ class Feed:
         with suppress(OSError):
             while os.read(0, 1):
                 pass
-        if not self.is_over:
+        if self.is_over:
+            return
+        if hasattr(signal, "pthread_kill"):  # which also ends what waits
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        else:
             _thread.interrupt_main()
 
 

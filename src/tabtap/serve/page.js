@@ -22,7 +22,7 @@ const LEARNERS = [
 ];
 const PRESETS = [
   ["default", "default"],
-  ["fast", "fast: less time for nearly the same"],
+  ["fast", "fast: less time"],
   ["paper", "paper: as published"],
 ];
 const TASKS = [
@@ -63,6 +63,7 @@ const STATES = {
   waiting: ["waits", ""], running: ["at work", "good"], stopping: ["stopping", "warn"],
   stopped: ["stopped", "warn"], done: ["done", ""], failed: ["failed", "bad"],
 };
+const TONES = { augment: "good", gain_too_small: "caution" }; // as in the report
 const DOWNLOADS = [
   ["table", "Table"], ["report", "Report"], ["result", "Result (.tap)"],
   ["datasheet", "Data sheet"],
@@ -495,7 +496,7 @@ function onRun(run) {
     && JSON.stringify(before.written) === JSON.stringify(run.written);
   if (isSame && run.state === "running") drawTrack(run, card);
   else drawRun(run, card);
-  if (!before || before.state !== run.state) drawQueue();
+  drawQueue();
   drawNow();
 }
 
@@ -557,7 +558,7 @@ function drawRun(run, card) {
 function drawVerdict(run) {
   const answer = run.answer;
   if (!answer) return make("p", { class: "problem" }, "The answer of this run cannot be read.");
-  const tone = answer.verdict === "augment" ? "good" : "caution";
+  const tone = TONES[answer.verdict] || "";
   const report = `/runs/${run.id}/report`;
   return make("div", {},
     make("div", { class: `verdict ${tone}` },
