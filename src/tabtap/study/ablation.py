@@ -249,8 +249,8 @@ def page(records: Sequence[Record]) -> str:
             "judge of regression tables is the linear model of *holdout*, so that row "
             "repeats the first. The paper's "
             f"{CONFIGURATIONS[FULL].accuracy:.2f} % is not the mean of its Table 1 at "
-            f"50 rows, which is {_main_table_mean():.2f} %; so differences are compared, "
-            "and not levels.",
+            f"50 rows, which is {_main_table_mean():.2f} %; so differences are "
+            "compared, and not levels.",
             "\n".join(f"- {sentence}" for sentence in said),
             *(
                 as_markdown(_table(frame, metric))
