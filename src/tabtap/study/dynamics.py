@@ -53,13 +53,16 @@ def plan(options: StudyOptions) -> Iterator[Cell]:
 def measure(cell: Cell, store: Store | None) -> Record:  # noqa: ARG001  no other rows
     """Run TAP and the same with a frozen policy, and reward every step."""
     ground = prepare(cell)
-    return {"rewards": {name: _rewards(ground, name) for name in (TAP, NO_LEARN)}}
+    judges = cell.terms.predictors[:1] or judges_of(ground.part.real)
+    return {
+        "rewards": {n: _rewards(ground, n, judges) for n in (TAP, NO_LEARN)},
+        "judges": list(judges),
+    }
 
 
-def _rewards(ground: Ground, name: str) -> list[list[float]]:
+def _rewards(ground: Ground, name: str, judges: tuple[str, ...]) -> list[list[float]]:
     """Return the proxy rewards of all steps, window by window."""
     watched: list[ProxyUtility] = []
-    judges = ground.cell.terms.predictors[:1] or judges_of(ground.part.real)
 
     def change(context: RunContext, progress: Progress) -> tuple[RunContext, Progress]:
         if name == NO_LEARN:
@@ -174,13 +177,14 @@ def page(records: Sequence[Record]) -> str:
         finding(f"TAP has more desirable steps in windows {numbers}", gap, 3),
         finding("The same in all windows", early, 3),
     ]
+    trained = "; or ".join(sorted({", ".join(r["judges"]) for r in records}))
     theirs = ", ".join(f"{name} {share}" for name, share in PUBLISHED.items())
     return "\n\n".join(
         [
             "A step is desirable if its rows take something off the loss of learners "
-            "that are trained again, on test rows that no run asks about (equation "
-            "46). No-Learn is the same run with its policy frozen at the reference. "
-            f"The paper, in windows 5 to 8: {theirs}.",
+            f"that are trained again ({trained}), on test rows that no run asks about "
+            "(equation 46). No-Learn is the same run with its policy frozen at the "
+            f"reference. The paper, in windows 5 to 8: {theirs}.",
             "\n".join(f"- {sentence}" for sentence in said),
             "![Desirable steps by window](dynamics.svg)",
             as_markdown(_table(frame)),
@@ -197,6 +201,7 @@ def figures(records: Sequence[Record]) -> Mapping[str, Figure]:
         lines.append(("all tables", name, window, *mean[:3]))
     columns = ["panel", "line", "x", "mean", "low", "high"]
     drawn = pd.DataFrame(lines, columns=columns)
+    drawn[["low", "high"]] = drawn[["low", "high"]].clip(0.0, 1.0)  # it is a share
     label = "share of desirable steps"
     return {"dynamics.svg": lines_with_bands(drawn, "commitment window", label)}
 
