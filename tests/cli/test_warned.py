@@ -21,7 +21,7 @@ def shop(desk, birds):
     """
     frame = birds.assign(
         rate=[*(f"{i}.5%" for i in range(59)), "unclear"],
-        opened=[f"{8 + i // 30}:{i % 30 + 10}" for i in range(60)],
+        opened=[f"{8 + i // 30}:{i % 30 + 10} am" for i in range(60)],
         gender=birds["sex"],
     )
     frame.to_csv(desk / "shop.csv", index=False)
@@ -34,7 +34,7 @@ def test_what_is_lost_or_too_good_is_noted_once(in_process, shop):
     answer = in_process(*told, cwd=shop)
 
     assert answer.said.count("'rate' holds percentages as text, such as '0.5%'") == 1
-    assert answer.said.count("'opened' holds times as text, such as '8:10'") == 1
+    assert answer.said.count("'opened' holds times as text, such as '8:10 am'") == 1
     assert "(--missing rate=TEXT)" in answer.said
     assert "pd." not in answer.said
     assert answer.said.count("Note: Column 'gender' equals the target in every") == 1
