@@ -2,13 +2,25 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
+from tabtap.domain import Baseline
 from tabtap.evaluate.learners import encode
-from tabtap.study.dynamics import proxy_loss, proxy_reward
+from tabtap.study.dynamics import ProxyUtility, proxy_loss, proxy_reward
 from tabtap.study.protocol import Repetition
-from tabtap.table.table import concat
+from tabtap.table.table import Table, concat
+
+JUDGES = ("LR",)
+
+
+class Silent:
+    """A utility that has nothing to say."""
+
+    def baseline(self, committed):
+        return Baseline((), (), (), np.zeros(len(committed)), np.zeros(len(committed)))
+
+    def gains(self, _, added):
+        return [None for _ in added]
 
 
 @pytest.fixture
@@ -16,47 +28,66 @@ def part(real, make_rows):
     return Repetition(0, real, real.take(np.arange(3)), make_rows(99, 60))
 
 
+@pytest.fixture
+def watched(part, lineages):
+    return ProxyUtility(Silent(), part, lineages, JUDGES)
+
+
 def loss_by_hand(training, proxy):
     seen, (asked,) = encode(training, [proxy])
-    losses = []
-    for model in (
-        LogisticRegression(max_iter=1000, random_state=42),
-        RandomForestClassifier(100, random_state=42),
-    ):
-        stated = model.fit(seen, training.target).predict_proba(asked)
-        own = np.clip(stated[np.arange(len(proxy)), proxy.target], 1e-6, 1.0)
-        losses.append(-np.log(own).mean())
-    return np.mean(losses)
+    model = LogisticRegression(max_iter=1000, random_state=42)
+    stated = model.fit(seen, training.target).predict_proba(asked)
+    return -np.log(stated[np.arange(len(proxy)), proxy.target]).mean()
 
 
 def test_the_reward_is_the_fall_of_the_loss_of_learners_trained_again(
-    real, make_rows, part
+    real, make_rows, part, watched
 ):
-    training, step = concat([real, make_rows(1, 12)]), make_rows(2, 6)
-    before = proxy_loss(part, training)
+    committed, step = make_rows(1, 12), make_rows(2, 6)
 
-    reward = proxy_reward(part, training, before, step)
+    baseline = watched.baseline(committed)
+    watched.gains(baseline, [step])
 
+    training = concat([real, committed])
+    before = loss_by_hand(training, part.test)
     after = loss_by_hand(concat([training, step]), part.test)
-    assert before == pytest.approx(loss_by_hand(training, part.test), rel=1e-6)
-    assert reward == pytest.approx(before - after, rel=1e-6)
-    assert reward != 0
+    assert proxy_loss(part, training, JUDGES) == pytest.approx(before)
+    assert watched.rewards == [pytest.approx(proxy_reward(before, after))]
+    assert watched.rewards != [0.0]
 
 
-def test_a_step_without_rows_has_no_reward(real, part):
-    assert proxy_reward(part, real, 1.0, real.empty()) == 0.0
+def test_every_step_is_compared_with_the_committed_rows_and_not_with_the_last_step(
+    real, make_rows, watched
+):
+    steps = [make_rows(2, 6), make_rows(3, 6)]
+
+    baseline = watched.baseline(real.empty())
+    watched.gains(baseline, steps)
+    watched.gains(baseline, steps[1:])
+
+    assert watched.rewards[1] == watched.rewards[2]
+    assert watched.rewards[0] != watched.rewards[1]
 
 
-def test_rows_with_wrong_labels_are_not_desirable(real, make_rows, part):
-    wrong = make_rows(3, 40)
-    wrong = wrong.take(np.arange(len(wrong)))
-    flipped = type(wrong)(
-        wrong.schema,
-        wrong.cells,
-        wrong.missing,
-        1 - wrong.target,
-        wrong.origin,
-        wrong.unseen_fold,
+def test_a_step_without_rows_has_no_reward(real, watched):
+    baseline = watched.baseline(real.empty())
+
+    watched.gains(baseline, [real.empty()])
+
+    assert watched.rewards == [0.0]
+
+
+def test_rows_with_wrong_labels_are_not_desirable(real, make_rows, watched):
+    rows = make_rows(3, 40)
+    wrong = Table(
+        rows.schema,
+        rows.cells,
+        rows.missing,
+        1 - rows.target,
+        rows.origin,
+        rows.unseen_fold,
     )
 
-    assert proxy_reward(part, real, proxy_loss(part, real), flipped) < 0
+    watched.gains(watched.baseline(real.empty()), [wrong])
+
+    assert watched.rewards[0] < 0

@@ -211,6 +211,7 @@ def test_a_page_tells_where_it_comes_from(tmp_path, tiny_cells):
     assert text.startswith("# The main table\n")
     assert "6 cells, of which 0 failed; seeds [3]" in text
     assert "tabtap study run main --store results" in text
+    assert "A quick look" not in text  # whose budget is another one
     assert {path.name for path in written} == {
         "main.md",
         "main-gains.svg",

@@ -215,8 +215,9 @@ def test_cells_of_one_table_are_no_independent_evidence():
         ([-1.0, -1.1, -0.9], "**Not found.**", "it is the other way round."),
         ([-1.0, 1.1, 0.3], "**Not found.**", "chance alone may do that."),
         ([1.0], "**Not found.**", "a single one shows nothing."),
+        ([], "**Not found.**", "there is nothing to compare."),
     ],
-    ids=["above 0", "below 0", "about 0", "one cell"],
+    ids=["above 0", "below 0", "about 0", "one cell", "no cell"],
 )
 def test_a_claim_is_found_only_beyond_chance(values, begins, ends):
     said = finding("It helps", mean_interval(values))

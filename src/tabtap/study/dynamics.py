@@ -53,17 +53,23 @@ def plan(options: StudyOptions) -> Iterator[Cell]:
 def measure(cell: Cell, store: Store | None) -> Record:  # noqa: ARG001  no other rows
     """Run TAP and the same with a frozen policy, and reward every step."""
     ground = prepare(cell)
-    return {"rewards": {name: _rewards(ground, name) for name in (TAP, NO_LEARN)}}
+    judges = cell.terms.predictors[:1] or judges_of(ground.part.real)
+    return {
+        "rewards": {n: _rewards(ground, n, judges) for n in (TAP, NO_LEARN)},
+        "judges": list(judges),
+    }
 
 
-def _rewards(ground: Ground, name: str) -> list[list[float]]:
+def _rewards(ground: Ground, name: str, judges: tuple[str, ...]) -> list[list[float]]:
     """Return the proxy rewards of all steps, window by window."""
     watched: list[ProxyUtility] = []
 
     def change(context: RunContext, progress: Progress) -> tuple[RunContext, Progress]:
         if name == NO_LEARN:
             progress = freeze(progress)
-        proxy = ProxyUtility(context.stages.utility, ground.part, ground.lineages)
+        proxy = ProxyUtility(
+            context.stages.utility, ground.part, ground.lineages, judges
+        )
         watched.append(proxy)
         stages = replace(context.stages, utility=proxy)
         return replace(context, stages=stages), progress
@@ -100,6 +106,9 @@ class ProxyUtility:
     inner: Utility
     part: Repetition
     lineages: Lineages
+    judges: tuple[str, ...]
+    """Who is trained at every step."""
+
     rewards: list[float] = field(default_factory=list)
     """One for each step so far; 0 where nothing was admitted."""
 
@@ -110,7 +119,7 @@ class ProxyUtility:
         """Answer as the utility does; a new window begins."""
         rows = committed.take(self.lineages.delivered(committed))
         training = concat([self.part.real, rows])
-        self.before[:] = [(training, proxy_loss(self.part, training))]
+        self.before[:] = [(training, proxy_loss(self.part, training, self.judges))]
         return self.inner.baseline(committed)
 
     def gains(
@@ -120,7 +129,11 @@ class ProxyUtility:
         training, loss = self.before[0]
         for rows in added:
             step = rows.take(self.lineages.delivered(rows))
-            self.rewards.append(proxy_reward(self.part, training, loss, step))
+            reward = 0.0
+            if len(step):
+                after = concat([training, step])
+                reward = proxy_reward(loss, proxy_loss(self.part, after, self.judges))
+            self.rewards.append(reward)
         return self.inner.gains(baseline, added)
 
     def foresee(self, rows: Table) -> Prediction | None:
@@ -128,25 +141,24 @@ class ProxyUtility:
         return self.inner.foresee(rows)
 
 
-def proxy_loss(part: Repetition, training: Table) -> float:
+def proxy_loss(part: Repetition, training: Table, judges: tuple[str, ...]) -> float:
     """Return L(theta(D), Q_proxy): the mean loss of the judges on the test rows."""
-    names = JUDGES["classification" if _is_classes(training) else "regression"]
-    (losses,) = mean_losses(training, [part.test], names, reference=part.real)
+    (losses,) = mean_losses(training, [part.test], judges, reference=part.real)
     return float(np.mean(list(losses.values())))
 
 
-def proxy_reward(
-    part: Repetition, training: Table, loss_before: float, step: Table
-) -> float:
-    """Return what a step's rows take off the proxy loss (equation 46)."""
-    if not len(step):
-        return 0.0
-    return loss_before - proxy_loss(part, concat([training, step]))
+def proxy_reward(loss_before: float, loss_after: float) -> float:
+    """Return what a step's rows take off the proxy loss (equation 46).
+
+    The step is desirable if it is above 0.
+    """
+    return loss_before - loss_after
 
 
-def _is_classes(table: Table) -> bool:
+def judges_of(table: Table) -> tuple[str, ...]:
+    """Return the predictors that are trained at every step of a run on a table."""
     target = table.schema.target
-    return target is not None and target.task == "classification"
+    return JUDGES["classification" if target is None else target.task]
 
 
 # ---- The page.
@@ -165,13 +177,14 @@ def page(records: Sequence[Record]) -> str:
         finding(f"TAP has more desirable steps in windows {numbers}", gap, 3),
         finding("The same in all windows", early, 3),
     ]
+    trained = "; or ".join(sorted({", ".join(r["judges"]) for r in records}))
     theirs = ", ".join(f"{name} {share}" for name, share in PUBLISHED.items())
     return "\n\n".join(
         [
             "A step is desirable if its rows take something off the loss of learners "
-            "that are trained again, on test rows that no run asks about (equation "
-            "46). No-Learn is the same run with its policy frozen at the reference. "
-            f"The paper, in windows 5 to 8: {theirs}.",
+            f"that are trained again ({trained}), on test rows that no run asks about "
+            "(equation 46). No-Learn is the same run with its policy frozen at the "
+            f"reference. The paper, in windows 5 to 8: {theirs}.",
             "\n".join(f"- {sentence}" for sentence in said),
             "![Desirable steps by window](dynamics.svg)",
             as_markdown(_table(frame)),
@@ -188,6 +201,7 @@ def figures(records: Sequence[Record]) -> Mapping[str, Figure]:
         lines.append(("all tables", name, window, *mean[:3]))
     columns = ["panel", "line", "x", "mean", "low", "high"]
     drawn = pd.DataFrame(lines, columns=columns)
+    drawn[["low", "high"]] = drawn[["low", "high"]].clip(0.0, 1.0)  # it is a share
     label = "share of desirable steps"
     return {"dynamics.svg": lines_with_bands(drawn, "commitment window", label)}
 

@@ -14,7 +14,7 @@ from tabtap.study.cell import run_cell
 from tabtap.study.figures import ladder, scarcity
 from tabtap.study.grid import Grid
 from tabtap.study.sources import SOURCES
-from tabtap.study.studies import Study, StudyOptions
+from tabtap.study.studies import BUDGET, QUICK_BUDGET, Study, StudyOptions
 from tabtap.study.tables import (
     CONTROLS,
     LARGER_IS_BETTER,
@@ -69,7 +69,9 @@ def plan(options: StudyOptions) -> Iterator[Cell]:
         n_real=options.n_real or ((20,) if options.quick else SIZES),
         splits=options.splits or (1 if options.quick else SPLITS),
         methods=(*({"name": name} for name in names), *taps),
-        terms=Terms(seed=options.seed, budget=100 if options.quick else 500),
+        terms=Terms(
+            seed=options.seed, budget=QUICK_BUDGET if options.quick else BUDGET
+        ),
     )
     return grid.cells()
 

@@ -30,7 +30,7 @@ from tabtap.stopwatch import Stopwatch
 from tabtap.study.cell import repetition_of
 from tabtap.study.protocol import Repetition
 from tabtap.study.sources import SOURCES
-from tabtap.study.studies import StudyOptions
+from tabtap.study.studies import BUDGET, QUICK_BUDGET, StudyOptions
 from tabtap.table.table import Table
 
 CLASSIFICATION = tuple(n for n, s in SOURCES.items() if s.task == "classification")
@@ -108,7 +108,7 @@ def plan_cells(
         tables, n_real, splits = kept or tables[:1], n_real[:1], 1
     terms = Terms(
         seed=options.seed,
-        budget=100 if options.quick else 500,
+        budget=QUICK_BUDGET if options.quick else BUDGET,
         predictors=QUICK_PREDICTORS if options.quick else (),
     )
     for split, size, table in options.repetitions(tables, n_real, splits):
@@ -157,7 +157,7 @@ class Ground:
     """The one that has seen every real row."""
 
     seconds: float
-    """Wall time of fitting them."""
+    """CPU time of fitting them."""
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -183,9 +183,9 @@ def prepare(cell: Cell) -> Ground:
     teacher = choose_teacher(name, part.real, task_of(part.real))
     request = replace(request, teacher=teacher)
     lineages = lineages_of(request)
-    started = time.perf_counter()
+    started = time.process_time()
     stack = _fit(request, lineages)
-    spent = time.perf_counter() - started
+    spent = time.process_time() - started
     whole = stack[stack.unseen_folds.index(WHOLE)]
     members = stack.of_folds(lineages.members)
     return Ground(cell, part, request, lineages, members, whole, spent)
@@ -224,7 +224,7 @@ class Run:
 
     outcome: Outcome
     seconds: float
-    """Wall time, without the backbones."""
+    """CPU time, without the backbones."""
 
     stages: Mapping[str, float]
     """The same by stage."""
@@ -253,17 +253,17 @@ def run_tap(
 ) -> Run:
     """Run the loop on the backbones of a cell; budget as the cell's, if not given."""
     watch = Stopwatch()
-    started = time.perf_counter()
+    started = time.process_time()
     context = make_context(ground.request, ground.lineages, ground.members, watch)
     progress = fresh_start(ground.request)
     if change is not None:
         context, progress = change(context, progress)
     limits = Limits(budget=ground.cell.terms.budget if budget is None else budget)
     outcome = augment(context, progress, limits, observer=observer)
-    spent = time.perf_counter() - started
+    spent = time.process_time() - started
     committed = outcome.progress.committed.rows
     rows = committed.take(ground.lineages.delivered(committed))
-    return Run(rows, outcome, spent, watch.seconds)
+    return Run(rows, outcome, spent, watch.cpu_seconds)
 
 
 def scores_with(ground: Ground, rows: Table | None) -> dict[str, dict[str, float]]:

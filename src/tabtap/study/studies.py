@@ -47,6 +47,12 @@ STUDY_NAMES: tuple[str, ...] = (
 SEED = 3
 """Settings were chosen on seeds 0 and 1, and looked at on 2."""
 
+BUDGET = 500
+"""Rows that a method may add, as in the paper."""
+
+QUICK_BUDGET = 100
+"""The same in a quick look, which is known by it."""
+
 PROTOCOLS = ("ours", "paper")
 
 
@@ -116,7 +122,7 @@ class Study:
     """
 
     page: Callable[[Records], str]
-    """Markdown, made from the records of cells that did not fail."""
+    """Markdown, made from the records of cells that were measured."""
 
     figures: Callable[[Records], Mapping[str, Figure]] = _no_figures
     """Figures by the file name, ending in ``.svg``, that the page shows them by."""
@@ -201,7 +207,8 @@ def write_page(study: Study, records: Records, out: Path) -> list[Path]:
     What the figures mean may be written by hand: ``NAME_notes.md`` beside the page is
     put at its end.
     """
-    whole = [record for record in records if not record["failure"]]
+    # A method that failed was scored all the same; a cell that did was not.
+    whole = [r for r in records if not r["failure"] or r.get("costs")]
     if not whole:
         reason = records[0]["failure"]["reason"]
         raise UserInputError(
@@ -212,6 +219,7 @@ def write_page(study: Study, records: Records, out: Path) -> list[Path]:
     parts = [
         f"# {study.title}",
         f"{study.question} Beside it stands the paper's {study.paper}.",
+        *([_QUICK_WARNING] if _is_quick([r["cell"] for r in records]) else []),
         study.page(whole).strip(),
         provenance(study, records),
     ]
@@ -223,6 +231,11 @@ def write_page(study: Study, records: Records, out: Path) -> list[Path]:
         save_figure(figure, out.with_name(name))
     put_in_place(("\n\n".join(parts) + "\n").encode(), out)
     return [out, *(out.with_name(name) for name in figures)]
+
+
+_QUICK_WARNING = (
+    "*A quick look, with few rows, few steps and few cells: its figures say nothing.*"
+)
 
 
 def provenance(study: Study, records: Records) -> str:
@@ -242,6 +255,8 @@ def provenance(study: Study, records: Records) -> str:
         f"{len({cell['dataset'] for cell in cells})} tables, n_real "
         f"{sorted({cell['n_real'] for cell in cells})}, splits "
         f"{sorted({cell['split'] for cell in cells})}",
+        f"- at most {_listed(cell['budget'] for cell in cells)} rows added; "
+        f"predictors: {_predictors(cells)}",
         f"- {hours:.2f} hours of workers",
         f"- tabtap {', '.join(versions)}",
     ]
@@ -252,16 +267,31 @@ def provenance(study: Study, records: Records) -> str:
     return "\n".join(lines)
 
 
+def _is_quick(cells: Sequence[Mapping[str, Any]]) -> bool:
+    return any(cell["budget"] == QUICK_BUDGET for cell in cells)
+
+
+def _listed(values: Iterable[object]) -> str:
+    return " or ".join(map(str, dict.fromkeys(values)))
+
+
+def _predictors(cells: Sequence[Mapping[str, Any]]) -> str:
+    return _listed(", ".join(cell["predictors"]) or "all of the task" for cell in cells)
+
+
 def _command(study: Study, cells: Sequence[Mapping[str, Any]]) -> str:
     """Return the command that would measure these cells."""
     tables = [name for name in SOURCES if name in {cell["dataset"] for cell in cells}]
     words = ["tabtap", "study", "run", study.name, "--store", "results"]
-    if any(cell["settings"].get("protocol") == "paper" for cell in cells):
+    given = [cell["settings"] for cell in cells]
+    if any("paper" in (s.get("protocol"), s.get("preset")) for s in given):
         words += ["--protocol", "paper"]
     for table in tables:
         words += ["--table", table]
     for n_real in sorted({cell["n_real"] for cell in cells}):
         words += ["--n-real", str(n_real)]
+    if _is_quick(cells):
+        words.append("--quick")
     words += ["--splits", str(1 + max(cell["split"] for cell in cells))]
     words += ["--seed", str(min(cell["seed"] for cell in cells))]
     return " ".join(words)

@@ -603,6 +603,8 @@ def finding(claim: str, difference: Interval, digits: int = 1, unit: str = "") -
     '**Not found.** TAP beats copies: -1.0 (-3.0 to +1.0), 4 cells; chance alone may \
 do that.'
     """
+    if not difference.n:
+        return f"**Not found.** {claim}: there is nothing to compare."
     said = f"{claim}: {show_interval(difference, digits)}{unit}"
     said = f"{said}, {difference.n} {difference.unit}"
     if difference.low > 0:
