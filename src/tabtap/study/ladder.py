@@ -98,9 +98,7 @@ def page(records: Sequence[Record]) -> str:
     for lower, upper in pairwise(RUNGS):
         part = _difference(found[found["metric"] == UTILITY], upper, lower)
         claim = f"Utility, {upper} over {lower}"
-        said.append(
-            finding(claim, mean_interval(part.to_list(), _tables(part)), 3, " nats")
-        )
+        said.append(finding(claim, mean_interval(part.to_list(), _tables(part)), 3))
     return "\n\n".join(
         [
             "The paper says that utility rises from global sampling over random and "

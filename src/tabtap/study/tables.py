@@ -606,7 +606,8 @@ do that.'
     if not difference.n:
         return f"**Not found.** {claim}: there is nothing to compare."
     said = f"{claim}: {show_interval(difference, digits)}{unit}"
-    said = f"{said}, {difference.n} {difference.unit}"
+    unit = difference.unit if difference.n > 1 else difference.unit.removesuffix("s")
+    said = f"{said}, {difference.n} {unit}"
     if difference.low > 0:
         return f"**Found.** {said}."
     if difference.high < 0:
