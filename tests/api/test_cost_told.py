@@ -11,7 +11,7 @@ from tabtap.errors import LongRunWarning
 
 
 def test_the_paper_s_preset_is_said_to_take_an_hour():
-    with pytest.warns(LongRunWarning, match=r"8,000 steps, .* 200 actions: about an"):
+    with pytest.warns(LongRunWarning, match=r"8,000 steps, .* 200 actions: half an"):
         warn_of_cost(PRESETS["paper"])
 
 
@@ -36,4 +36,4 @@ def test_a_run_says_so_before_it_begins_and_keeps_it_as_a_note(monkeypatch):
     ):
         augmenter.fit_table(birds, "species")
 
-    assert any("about an hour" in note for note in stopped.value.args)
+    assert any("half an hour" in note for note in stopped.value.args)

@@ -164,8 +164,8 @@ def bucket_record(split, gains):
 
 
 def test_the_paper_s_pattern_is_found_where_it_is():
-    there = [(0.0, 0.05, 0.06, 0.04, -0.03), (0.01, 0.05, 0.07, 0.05, -0.04)]
-    not_there = [(0.08, 0.05, 0.03, 0.02, 0.01), (0.09, 0.05, 0.04, 0.02, 0.02)]
+    there = [(s / 900, 0.05, 0.06, 0.04, -0.03 - s / 900) for s in range(4)]
+    not_there = [(0.08 + s / 900, 0.05, 0.03, 0.02, 0.01) for s in range(4)]
     found = {}
     for name, gains in (("there", there), ("not there", not_there)):
         records = [bucket_record(split, part) for split, part in enumerate(gains)]

@@ -393,8 +393,8 @@ rows see ``copies_note``."""
 
 PAPER_COST = (
     "preset='paper' learns the table with a network of TabDiff's size, {n_steps:,} "
-    "steps, and has an evaluator judge each of {n_actions} actions: about an hour on "
-    "one CPU core for 50 rows of few columns, several for many columns, where "
+    "steps, and has an evaluator judge each of {n_actions} actions: half an hour to an "
+    "hour on one CPU core for 50 rows of few columns, more for many columns, where "
     "preset='default' takes a minute. It can be interrupted and go on: with "
     "checkpoint= in Python, with --resume on the command line."
 )

@@ -35,7 +35,7 @@ from tabtap.study.tables import (
     method_label,
 )
 from tabtap.table.schema import FloatArray, IntArray
-from tabtap.table.table import Table
+from tabtap.table.table import Table, concat
 
 N_NEIGHBOURS = 5
 """Of a row, among the real ones; the paper does not say how many, its KNN has five."""
@@ -187,20 +187,19 @@ def diagnose(
         In whose unit a regression target is counted; by default ``seen``.
     """
     judge = EnsembleEvaluator() if judge is None else judge
-    answer, of_seen = judge.predict([seen, seen], [rows, seen])
+    # In one question, so that the learner is fitted once.
+    (answer,) = judge.predict([seen], [concat([rows, seen])])
+    n_rows = len(rows)
     if not isinstance(answer, ValuePrediction):
-        stated = answer.probabilities  # type: ignore[attr-defined]
+        stated = answer.probabilities[:n_rows]  # type: ignore[attr-defined]
         return Diagnostics(
             boundary_score(stated), inconsistency(stated, rows.target.astype(np.int64))
         )
     unit = TargetUnit.of(seen if real is None else real)
-    predicted = unit.standardise(of_seen.mean)  # type: ignore[attr-defined]
-    near = nearest_rows(rows, seen)
+    predicted = unit.standardise(answer.mean)
     return Diagnostics(
-        boundary_score(predicted, near),
-        inconsistency(
-            unit.standardise(answer.mean), unit.standardise(rows.target_values)
-        ),
+        boundary_score(predicted[n_rows:], nearest_rows(rows, seen)),
+        inconsistency(predicted[:n_rows], unit.standardise(rows.target_values)),
     )
 
 
