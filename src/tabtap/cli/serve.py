@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import webbrowser
+from contextlib import suppress
 from typing import Annotated
 
 from tabtap.cli.options import option
@@ -61,7 +62,8 @@ def serve(
         try:
             serve_page(jobs, place, opened)
         except KeyboardInterrupt:
-            screen.say("Ending ...")
+            with suppress(OSError):  # a terminal that is gone must not keep runs open
+                screen.say("Ending ...")
         finally:
             n_kept = jobs.close()
     kept = f"{counted(n_kept, 'unfinished run')} kept for a week" if n_kept else ""
