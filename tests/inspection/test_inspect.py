@@ -67,6 +67,14 @@ def test_a_column_that_gives_a_number_away_is_a_leak(leak):
     assert found(frame, "cost") == [("leak", "told")]
 
 
+@pytest.mark.parametrize("unit", [1e-306, 1e300])
+def test_a_leak_is_found_in_the_smallest_and_the_largest_numbers(unit):
+    cost = np.random.default_rng(1).normal(size=N)
+    frame = pd.DataFrame({"told": cost * 3 - 1, "cost": cost * unit})
+
+    assert found(frame, "cost") == [("leak", "told")]
+
+
 def test_identifiers_constants_and_holes_are_remarked_on(frame):
     odd = frame.assign(
         row_id=[f"r{i}" for i in range(N)],

@@ -336,9 +336,8 @@ def _leak_text(table: Table, index: int, fold: IntArray, *, is_class: bool) -> s
                 "from this column only"
             )
         return ""
-    numbers = table.target_values
-    if np.abs(numbers).max() > _MOST_IN_TREES:
-        numbers = numbers / np.abs(numbers).max()
+    # Squares of the largest and the smallest numbers are none.
+    numbers = table.target_values / (np.abs(table.target_values).max() or 1.0)
     explained = max(_r_squared(values, numbers, fold), _same_order(values, numbers))
     if explained >= ALONE:
         return "tells the target almost alone: it explains nearly all of its spread"
