@@ -142,7 +142,7 @@ def test_a_section_may_be_taken_from_another_preset_before_it_is_changed():
 
     changed = changed_preset(preset_named("paper"), changes)
 
-    assert changed.diffusion == DiffusionConfig(n_steps=400, width=64)
+    assert changed.diffusion == DiffusionConfig(n_steps=300, width=64)
     assert changed.augment == AugmentConfig.paper()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -615,6 +615,18 @@ def preset_named(name: object) -> Preset:
 
 
 # ---- Settings as a mapping, such as a TOML file has them.
+
+
+def settings_of(config: AugmentConfig) -> dict[str, Any]:
+    """Return what a run is known by: its settings, without those of later versions.
+
+    A setting that older versions did not have is left out where it does as they did, so
+    that runs they have kept go on.
+    """
+    settings = asdict(config)
+    if config.proposal.explored == "columns":
+        del settings["proposal"]["explored"]
+    return settings
 
 
 _Section = TypeVar("_Section")

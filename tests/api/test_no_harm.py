@@ -33,7 +33,7 @@ def mostly_north(patients):
 def make(tiny, judge, **settings):
     return TabularAugmenter(
         preset=tiny, evaluator="linear", learner=judge, budget=8, random_state=0,
-        **settings,
+        confidence=0.6, **settings,
     )  # fmt: skip
 
 

@@ -133,7 +133,7 @@ def test_a_table_without_a_target_is_what_it_was():
 
 
 def test_drawn_values_become_rows_on_the_grid_with_their_holes(read_columns):
-    steps = [0.25, 0.5, np.nan, 1.0] * 3
+    steps = [0.25, 0.5, np.nan, 1.0, 0.26, 0.51, np.nan, 1.01, 0.27, 0.52, np.nan, 1.02]
     train = read_columns(dose=steps, colour=["red", "blue", None] * 4, label=[0, 1] * 6)
     joint = join_target(train)
     numbers, codes = np.array([[0.31], [np.nan]]), np.array([[-1, 0], [1, 1]])

@@ -24,7 +24,7 @@ from tabtap.api.own_parts import (
     fit_own,
 )
 from tabtap.api.progress import Narrator, NotebookProgress, RunPlan, Watchers
-from tabtap.config import AugmentConfig, Preset
+from tabtap.config import AugmentConfig, Preset, settings_of
 from tabtap.diffusion import BackboneStack, fit_backbone, fit_fold_backbones
 from tabtap.diffusion.backbone import load_stack
 from tabtap.diffusion.train import TrainingObserver
@@ -293,12 +293,9 @@ class Checkpoint:
     def _progress_path(self) -> Path | None:
         request = self.request
         rules = () if request.rules is None else request.rules.rules
-        settings = asdict(request.config)
-        if settings["proposal"]["explored"] == "columns":
-            del settings["proposal"]["explored"]  # older runs have none
         decides = {
             **self._learned_from(),
-            "augment": settings,
+            "augment": settings_of(request.config),
             "budget": self.budget,
             "evaluator": _described(request.evaluator.evaluator),
             "referee": _described(request.referee.evaluator),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from tabtap.archive import (
     strip_prefix,
     write_archive,
 )
+from tabtap.config import settings_of
 from tabtap.domain import RefereeScores, ScoresToBeat
 from tabtap.domain.judgement import table_sha256
 from tabtap.domain.written import (
@@ -225,7 +225,7 @@ def _fingerprints(
     lineages = context.lineages
     folds = [lineages.crossfit, lineages.partitions.tolist()]
     schema = repr((context.real.schema.features, context.real.schema.target))
-    settings = json.dumps(asdict(context.config), sort_keys=True)
+    settings = json.dumps(settings_of(context.config), sort_keys=True)
     return {
         "real rows": _sha256(table_sha256(context.real) + schema),
         "folds": _sha256(json.dumps(folds)),

@@ -54,7 +54,7 @@ def describe(thing: Table | Schema, unclear: Container[str] = ()) -> str:
     12 rows, 1 feature. Target sick: classification, 2 classes.
     <BLANKLINE>
     column            kind        seen                      missing in new rows
-    dose              continuous  0.5 to 3.0                     0% 2 decimals
+    dose              continuous  0.5 to 3.0                     0% its 3 values
     sick              target      no, yes                        0% asked for
     """
     schema = thing.schema if isinstance(thing, Table) else thing

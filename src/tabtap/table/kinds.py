@@ -247,8 +247,10 @@ def choose_kind(raw: RawColumn, wanted: Kind | str | None) -> tuple[Kind, bool]:
         # None was asked for, or something unknown that check_names has reported.
         kind = infer_kind(raw)
         return kind, raw.ordered or _is_scale(raw, kind)
-    check_values(raw)
     kind = Kind.CATEGORY if wanted == _ORDERED else Kind(wanted)
+    if kind is not Kind.IDENTIFIER or not raw.present.any():
+        # Of what is not learned any value will do.
+        check_values(raw)
     if kind in _CLAIMS:
         holds, reason, fix = _CLAIMS[kind]
         if not holds(raw):
