@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from reprlib import repr as short
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -130,9 +131,9 @@ def _in_one_spelling(column: TextColumn) -> TextColumn:
     if not renamed:
         return column
     usual = renamed[next(iter(renamed))]
-    others = ", ".join(repr(cell) for cell in renamed if renamed[cell] == usual)
+    others = ", ".join(short(cell) for cell in renamed if renamed[cell] == usual)
     note = (
-        f"column {column.style.name!r}: {others} taken for {usual!r}"
+        f"column {column.style.name!r}: {others} taken for {short(usual)}"
         f"{', and more such words' * (len(set(renamed.values())) > 1)}"
     )
     return column._replace(
