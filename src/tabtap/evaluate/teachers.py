@@ -51,6 +51,7 @@ from tabtap.evaluate.learners import (
     Learners,
     encode,
     fit_learner,
+    one_thread,
 )
 from tabtap.stages import Evaluator
 from tabtap.table.schema import Column, FloatArray, IntArray, Kind, Target, Task
@@ -139,7 +140,8 @@ class Teacher:
         if groups is None:
             groups = [np.arange(len(context)) for context in contexts]
         parts = [_thin(*pair) for pair in zip(contexts, groups, strict=True)]
-        fitted = tuple(self._fit_one(context) for context, _ in parts)
+        with one_thread():
+            fitted = tuple(self._fit_one(context) for context, _ in parts)
         weights = np.ones((len(parts), len(self.members)))
         if self.is_weighted and len(self.members) > 1:
             weights = np.stack([self._weights(*part) for part in parts])
@@ -213,7 +215,9 @@ class FittedTeacher:
         for place in asked if self.teacher.learners else ():
             rows, fitted = queries[place], self.fitted[place]
             encoded = encode(self.contexts[place], [rows])[1][0]
-            found[place] = {n: one.answer(rows, encoded) for n, one in fitted.items()}
+            with one_thread():
+                own = {n: one.answer(rows, encoded) for n, one in fitted.items()}
+            found[place] = own
         for evaluator in self.teacher.evaluators if asked else ():
             # All contexts at once, so that an in-context model fuses them.
             contexts = [self.contexts[place] for place in asked]
