@@ -101,7 +101,7 @@ results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	  $(ONE_THREAD) $(BIN)/tabtap study run $$study --jobs $(JOBS) \
 	    --store $(RESULTS)/studies && \
 	  $(BIN)/tabtap study page $$study --store $(RESULTS)/studies --force \
-	    --out docs/results/$$study.md || exit; done
+	    --out docs/results/study-$$study.md || exit; done
 	$(ONE_THREAD) $(BIN)/python benchmarks/unseen.py --jobs $(JOBS) \
 	  --store $(RESULTS)/unseen
 	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py --out $(RESULTS)/scale.jsonl
