@@ -26,7 +26,7 @@ demo: $(VENV)/.installed-core  ## add rows to 60 penguins, if they are shown to 
 
 test: check  ## run the checks and every quick test, doctest and README example
 	@$(FETCH) tabpfn-v1
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --durations=10
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations=10
 
 check: $(VENV)/.installed-dev  ## lint, format, types and the rule about imports
 	$(BIN)/ruff check .
