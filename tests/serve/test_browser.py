@@ -279,7 +279,7 @@ def test_a_run_is_stopped_by_its_button_and_goes_on(start, open_page, birds):
     page.wait_for_selector("#field-target")
     describe(page)
     ask(page, "xgboost")
-    page.wait_for_selector(".windows li")
+    page.wait_for_selector(".windows li:has-text('Window 1')")  # before it, no going on
 
     page.click("[data-key^=Stop]")
     page.wait_for_selector("[data-key^=Resume]")

@@ -599,6 +599,9 @@ function drawTrack(run, card) {
   if (now) bar.value = now.share; else bar.removeAttribute("value");
   track.querySelector(".left").textContent = now ? leftWords(now) : "";
   const said = now ? now.said : [];
+  const first = list.firstElementChild;
+  // A run that was resumed tells its course anew.
+  if (first && first.textContent !== said[0]) list.replaceChildren();
   for (const text of said.slice(list.childElementCount)) {
     const kind = / let in,/.test(text) ? "in" : / refused,/.test(text) ? "out" : undefined;
     list.append(make("li", { class: kind }, text));
