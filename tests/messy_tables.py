@@ -1,6 +1,6 @@
 """Eight messy tables of different trades, as people hand them over.
 
-Written before anybody looked at how the readers decide.  Each is made from a seed, so
+Written before its author looked at how the readers decide.  Each is made from a seed, so
 that no file has to be kept.
 """
 
