@@ -1,7 +1,7 @@
 """Eight messy tables of different trades, as people hand them over.
 
-Written before its author looked at how the readers decide.  Each is made from a seed, so
-that no file has to be kept.
+Written before its author looked at how the readers decide.  Each is made from a seed,
+so that no file has to be kept.
 """
 
 import datetime
