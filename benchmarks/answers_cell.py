@@ -237,6 +237,15 @@ def _named(certificate: Certificate, learner: str) -> str:
     return known[0] if learner == PANEL_MEAN and len(known) == 1 else learner
 
 
+def _finite(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
+
+
+def _error(by_row: FloatArray) -> float:
+    """Return the standard error of a mean over rows."""
+    return float(np.std(by_row, ddof=1) / np.sqrt(len(by_row)))
+
+
 def _bound(bound: Bound | None) -> dict[str, float] | None:
     if bound is None:
         return None
@@ -331,8 +340,8 @@ class Truth:
         """Return what is gained by learners with rows over others without.
 
         ``change`` in points of accuracy or per cent of RMSE, ``score`` in that of the
-        yardstick where there is one; larger is better.  Of several learners the mean is
-        taken.  Errors are those of the test rows.
+        yardstick where there is one, ``share`` of its loss; larger is better.  Of
+        several learners the mean is taken.  Errors are those of the test rows.
         """
         old = self.alone
         gained, error = plain_change(
@@ -342,11 +351,16 @@ class Truth:
         )
         found = {"change": round(gained, 4), "error": round(error, 4)}
         if all(name in old.scores for name in alone):
-            rise = np.mean([new.scores[name] for name in with_rows], axis=0)
-            rise = rise - np.mean([old.scores[name] for name in alone], axis=0)
-            spread = np.std(rise, ddof=1) / np.sqrt(len(rise))
+            before = np.mean([old.scores[name] for name in alone], axis=0)
+            rise = np.mean([new.scores[name] for name in with_rows], axis=0) - before
             found["score"] = round(float(rise.mean()), 6)
-            found["score_error"] = round(float(spread), 6)
+            found["score_error"] = round(_error(rise), 6)
+            # Of what was lost without rows; the error is that of a ratio.
+            loss = max(float(np.mean(1.0 - before)), 1e-9)
+            share = float(rise.mean()) / loss
+            found["share"] = round(share, 6)
+            spread = _error(rise - share * (1.0 - before)) / loss
+            found["share_error"] = round(spread, 6)
         return found
 
     def levels(self, found: Answered) -> dict[str, dict[str, float]]:
@@ -506,6 +520,7 @@ def _check(
         "promised": _named(certificate, certificate.learner),
         "best_alone": _named(certificate, certificate.best_alone),
         "over_real": _bound(certificate.over_real),
+        "share_at_least": _finite(certificate.share_at_least),
         "over_incumbent": _bound(certificate.over_incumbent),
         "copies": _bound(certificate.copies),
         "truth": None,

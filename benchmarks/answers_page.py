@@ -70,10 +70,10 @@ rows, trained by the same promised learner and compared with the same one alone:
 
 BOUNDS = f"""## Does the promise hold
 
-Every pool that was checked, let in or not: its lower bound on the gain of the
-yardstick over real rows alone, against the true gain of the learner it names. *Beyond
-noise*: broken by more than {SURE:g} standard errors of the test rows. Errors count
-checks of one table, size and split together."""
+Every pool that was checked, let in or not: by which share of it the loss of the learner
+that it names is promised to fall at least (Brier score; squared error), against the
+true share. *Beyond noise*: broken by more than {SURE:g} standard errors of the test
+rows. Errors count checks of one table, size and split together."""
 
 STATED = f"""The plain figure as it was stated with the verdict, and as it was true;
 *within the bars*: the truth is inside the stated two-sided {COVERAGE:.0%} interval."""
@@ -316,12 +316,12 @@ def promises(
         place = tuple(record[name] for name in ("table", "n_real", "split"))
         for check in record["checks"]:
             bound, truth = check["over_real"], check["truth"]
-            if truth is None or bound is None or not np.isfinite(bound["lower"]):
+            if truth is None or bound is None or check["share_at_least"] is None:
                 continue
             if committed in (None, check["committed"]):
-                lower, level = bound["lower"], bound["confidence"]
-                error = truth["score_error"]
-                found.append(Promise(lower, level, truth["score"], error, place))
+                stated = check["share_at_least"], bound["confidence"]
+                true = truth["share"], truth["share_error"]
+                found.append(Promise(*stated, *true, place))
     return found
 
 
@@ -333,7 +333,10 @@ def bound_table(records: Sequence[Record]) -> str:
         kinds |= {f"all, {UNITS[t]}": p for t, p in grouped(own, _task).items()}
         for name, part in kinds.items():
             rows.append([run, name, *_held(promises(part))])
-        rows.append([run, "let in", *_held(promises(own, committed=True))])
+        kinds = {"let in": own}
+        kinds |= {f"let in, {UNITS[t]}": p for t, p in grouped(own, _task).items()}
+        for name, part in kinds.items():
+            rows.append([run, name, *_held(promises(part, committed=True))])
         rows.append([run, "refused", *_held(promises(own, committed=False))])
     header = ["run", "checks", "number", "nominal %", "held %", "broken beyond noise %"]
     return markdown_table(header, rows)
@@ -455,14 +458,21 @@ class FirstCheck(NamedTuple):
     n_rows: int
     """Real rows, which the bar counts."""
 
+    loss: float
+    """Without new rows, as the check measured it."""
+
     worth: float
     """Estimated gain of the plain figure, as ``min_gain`` counts it."""
 
     change: float
     """True gain of the plain figure, in points or per cent."""
 
-    score: float
-    """True gain of the yardstick."""
+    share: float
+    """True gain as a share of the loss."""
+
+    def holds(self, confidence: float) -> bool:
+        """Tell whether the bound at a confidence is true."""
+        return self.share >= self.lower(confidence) / self.loss
 
     def lower(self, confidence: float) -> float:
         """Return the bound at a confidence of the check."""
@@ -477,12 +487,13 @@ def first_checks(records: Iterable[Record]) -> list[FirstCheck]:
             continue
         check, n_rows = record["checks"][0], record["n_real"]
         bound, truth = check["over_real"], check["truth"]
-        if truth is None or bound is None or not np.isfinite(bound["margin"]):
+        if truth is None or bound is None or not check["share_at_least"]:
             continue
         error = bound["margin"] / float(stdtrit(n_rows - 1, bound["confidence"]))
         worth = stated_change(record)[0] / 100.0
-        true = truth["change"], truth["score"]
-        found.append(FirstCheck(bound["gain"], error, n_rows, worth, *true))
+        loss = bound["lower"] / check["share_at_least"]
+        true = truth["change"], truth["share"]
+        found.append(FirstCheck(bound["gain"], error, n_rows, loss, worth, *true))
     return found
 
 
@@ -502,8 +513,8 @@ def sureness_table(records: Sequence[Record]) -> str:
                 with_error([c.change for c in inside]),
                 str(_count(c.change < -LIMITS[task] for c in inside)),
                 str(_count(is_in for is_in, is_large in pairs if is_large)),
-                str(_count(c.score >= c.lower(level) for c in checks)),
-                str(_count(c.score >= c.lower(level) for c in inside)),
+                str(_count(c.holds(level) for c in checks)),
+                str(_count(c.holds(level) for c in inside)),
             ]
             sure = [f"{confidence:.0%}", f"{level:.1%}"]
             rows.append([run, *sure, *cells])

@@ -67,8 +67,8 @@ def test_a_run_is_surer_of_classes_where_no_learner_is_named():
     ours, labels, numbers = CommitConfig(), "classification", "regression"
 
     assert commit_for(ours, "auto", labels).confidence == ours.best_confidence == 0.95
-    assert commit_for(ours, "auto", numbers).confidence == ours.confidence == 0.8
-    assert commit_for(ours, "forest", labels).confidence == 0.8
+    assert commit_for(ours, "auto", numbers).confidence == ours.confidence == 0.75
+    assert commit_for(ours, "forest", labels).confidence == 0.75
     assert commit_for(ours, "auto", labels, confidence=0.7, min_gain=0.2) == replace(
         ours, confidence=0.7, min_gain=0.2
     )

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from tabtap.domain.judgement import WIDENING, Bars, gain_bound
+from tabtap.domain import Figure, Measured
+from tabtap.domain.judgement import WIDENING, Bars, belief, gain_bound
 
 
 @pytest.fixture
@@ -103,3 +104,80 @@ def test_where_nobody_is_named_the_wider_of_both_bars_counts(rng):
     )
 
     assert strict == max(loose, plain) == plain
+
+
+# ---- Gains that are drawn in, because of many pools the lucky ones are let in.
+
+
+def test_a_drawn_in_gain_is_the_mean_of_what_is_likely_after_the_measurement(rng):
+    before = rng.uniform(0.3, 0.8, 200)
+    after = before + 0.05 + 0.4 * rng.normal(size=200)
+    bars = Bars(1.0, usual=0.15)
+
+    bound = gain_bound(before, after, 0.9, bars)
+
+    # Independently: the prior times the likelihood, over a fine grid of true gains.
+    gains = np.linspace(-1.0, 1.0, 200_001)
+    error = (after - before).std(ddof=1) / np.sqrt(200)
+    spread = 0.15 * np.mean(1 - before)
+    measured = (after - before).mean()
+    log = -((gains / spread) ** 2 + ((measured - gains) / error) ** 2) / 2
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    least = gains[np.searchsorted(weight.cumsum(), 0.1)]
+    assert bound.gain == pytest.approx((weight * gains).sum(), rel=0.01)
+    assert bound.lower == pytest.approx(least, abs=2e-4)
+    assert bound.gain == measured * belief(before, after, bars)
+
+
+def test_the_wider_the_bar_the_less_of_a_gain_is_believed(rng):
+    before = np.full(40, 0.7)
+    noise = rng.normal(size=40)
+    bars = Bars(WIDENING, usual=0.15)
+
+    parts = [belief(before, before + 0.1 + width * noise, bars)
+             for width in (0.0, 0.01, 0.1, 1.0)]  # fmt: skip
+
+    assert parts[0] == pytest.approx(1.0)
+    assert parts == sorted(parts, reverse=True)
+    assert parts[-1] < 0.05
+
+
+def test_without_a_usual_size_a_gain_is_believed_as_measured(rng):
+    before, after = rng.uniform(size=30), rng.uniform(size=30)
+
+    assert belief(before, after, Bars(WIDENING)) == 1.0
+
+
+def test_bounds_of_pools_let_in_hold_as_often_as_they_say_once_drawn_in(rng):
+    loss, usual, n_rows = 0.3, 0.15, 30
+    held = {0.0: [], usual: []}
+    for _ in range(4000):
+        true = usual * loss * rng.normal()
+        before = np.full(n_rows, 1 - loss)
+        after = before + true + 0.3 * rng.normal(size=n_rows)
+        for asked, kept in held.items():
+            lower = gain_bound(before, after, 0.85, Bars(1.0, usual=asked)).lower
+            if lower > 0:
+                kept.append(true >= lower)
+
+    assert np.mean(held[0.0]) < 0.7  # the lucky ones
+    assert np.mean(held[usual]) == pytest.approx(0.85, abs=0.05)
+
+
+def test_a_figure_is_drawn_in_with_the_gain():
+    plain = Measured(0.8, 0.05)
+    figure = Figure(
+        name="accuracy",
+        larger_is_better=True,
+        best_alone=plain,
+        without=plain,
+        with_rows=Measured(1.0, 0.02),
+        change=Measured(0.2, 0.08),
+    )
+
+    drawn = figure.drawn_in(0.25)
+
+    assert drawn.change == Measured(0.05, 0.04)
+    assert drawn.with_rows == Measured(0.8 + 0.05, 0.02)
+    assert drawn.best_alone == drawn.without == plain

@@ -15,8 +15,11 @@ from tabtap.domain import (
     ScoresToBeat,
 )
 from tabtap.domain.judgement import (
+    Bars,
+    belief,
     confidence_at,
     cross_fitted,
+    gain_bound,
     one_sided,
     table_sha256,
 )
@@ -99,7 +102,8 @@ def test_a_gain_that_is_shown_must_also_be_worth_having(judge):
     rng = np.random.default_rng(0)
     real = scores(rng)
     after = real + 0.1 + 0.1 * rng.normal(size=N_REAL)
-    gain = np.mean(after - real)
+    (plain,) = judge(Script([real, after]), 1)
+    gain = plain.over_real.gain
 
     enough, short = (
         judge(Script([real, after]), 1, min_gain=least)[0]
@@ -256,13 +260,17 @@ def test_a_certificate_carries_the_evidence_for_its_bounds(judge):
     _, second = judge(Script(pages), 2)
 
     evidence = second.evidence
-    level = second.over_real.confidence
     assert np.array_equal(evidence["real"], pages[0])
     assert np.array_equal(evidence["before"], pages[1])
-    gain, increment = (evidence["after"] - evidence[k] for k in ("real", "before"))
-    assert second.widening == 1.5
-    assert second.over_real == cross_fitted(gain, level, 5, None, 1.5)
-    assert second.over_incumbent == cross_fitted(increment, 0.5, 5, None, 1.5)
+    assert (second.widening, second.usual) == (1.5, 0.15)
+    bars = Bars(second.widening, usual=second.usual)
+    before = {
+        "real": second.over_real,
+        "before": second.over_incumbent,
+    }
+    for name, bound in before.items():
+        level = bound.confidence
+        assert bound == gain_bound(evidence[name], evidence["after"], level, bars)
 
 
 def test_standing_scores_are_asked_for_again_if_they_are_not_known(build_table):
@@ -368,8 +376,10 @@ def test_another_learner_is_promised_where_it_overtakes_the_best(rule_and_reques
     certificate = decision.certificate
     assert certificate.committed
     assert (certificate.learner, certificate.best_alone) == ("weak", "strong")
+    after = real["weak"] + worth["weak"]
+    part = belief(real["strong"], after, Bars(1.5, is_strict=True, usual=0.15))
     assert certificate.over_real.gain == pytest.approx(
-        np.mean(real["weak"] + worth["weak"] - real["strong"])
+        part * np.mean(after - real["strong"])
     )
     assert decision.standing.learner == "weak"
 
@@ -438,7 +448,7 @@ def test_copies_stand_in_every_check(rule_and_request):
     certificate = rule.check(request).certificate
 
     # The stand-in does not look at rows, so copies do exactly as well.
-    assert certificate.copies.gain == pytest.approx(shift.mean())
+    assert certificate.copies.gain == certificate.over_real.gain > 0.0
     assert certificate.over_copies.gain == pytest.approx(0.0)
 
 

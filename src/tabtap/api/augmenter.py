@@ -113,10 +113,10 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
     mixture : {"real", "balanced"}, mapping or sequence, default="real"
         Wanted share of each class or target bin; by class label in a mapping.
     confidence : float, optional
-        One-sided, of the run as a whole; by default 0.8, and 0.95 for classes where no
-        learner is named.  Single attempts share it and are held to more, which is what
-        ``why`` and certificates quote: at 0.8 the first to 85 %, and after each that
-        fails to 96.2, 99.1, ... %.
+        One-sided, of the run as a whole; by default 0.75, and 0.95 for classes where
+        no learner is named.  Single attempts share it and are held to more, which is
+        what ``why`` and certificates quote: at 0.75 the first to 81.2 %, and after each
+        that fails to 95.3, 98.8, ... %.
     min_gain : float, optional
         Smallest gain that is worth having: by default 0.01, one point of accuracy or
         1 % of the RMSE; of the yardstick where ``scoring`` names one.

@@ -26,7 +26,7 @@ def certificate_to_json(certificate: Certificate) -> dict[str, Any]:
     Of the evidence only the names are in it; its arrays are to be saved beside it.
     """
     saved = to_json(certificate) | {"evidence": list(certificate.evidence)}
-    for name in ("teacher", "widening", "is_squared", "groups"):
+    for name in ("teacher", "widening", "is_squared", "usual", "groups"):
         if not saved[name]:
             del saved[name]  # as files were before there were any
     return saved

@@ -29,6 +29,7 @@ from tabtap.domain import (
 from tabtap.domain.judgement import (
     WIDENING,
     Bars,
+    belief,
     best_elsewhere,
     best_place,
     confidence_at,
@@ -37,6 +38,7 @@ from tabtap.domain.judgement import (
     is_squared_error,
     table_sha256,
     two_sided_fold_margin,
+    usual_gain,
     worth_of,
 )
 from tabtap.stages import Referee, Utility
@@ -176,10 +178,14 @@ class CrossfitCommitment:
         )
         delivered = _delivered_pool(request)
         best_alone = _best(real)
-        figures = self._figures(real, chosen, best_alone, learner)
+        scores = evidence["real"], evidence["after"]
+        believed = belief(*scores, self._bars, self.clusters)
+        figures = tuple(
+            figure.drawn_in(believed)
+            for figure in self._figures(real, chosen, best_alone, learner)
+        )
         copies, over_copies = self._copies(request, real, chosen, best_alone, learner)
         worth = worth_of(self.referee.name, over_real, figures)
-        scores = evidence["real"], evidence["after"]
         groups = group_effects(
             self.real, self.no_harm, scores, self._bars, self.clusters
         )
@@ -207,6 +213,7 @@ class CrossfitCommitment:
             n_folds=request.lineages.n_folds_each,
             widening=self._bars.widening,
             is_squared=self._bars.is_squared,
+            usual=self._bars.usual,
             look=attempt,
             shown=verdict.shown,
             committed=verdict.yes and len(delivered) > 0,
@@ -265,6 +272,7 @@ class CrossfitCommitment:
             WIDENING,
             is_squared=is_squared_error(scorer, self.real.schema),
             is_strict=is_best_of_several(scorer),
+            usual=usual_gain(scorer, self.real.schema),
         )
 
 
@@ -359,6 +367,7 @@ def group_effects(
     ``scores`` are those of the real rows without new ones and with them.
     """
     before, after = scores
+    bars = replace(bars, usual=0.0)  # harm to a group is not to be belittled
     effects = []
     for column, allowed in no_harm.items():
         for value, rows in groups_of(real, column):

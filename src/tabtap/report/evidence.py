@@ -203,7 +203,7 @@ def _table_row(check: Certificate) -> tuple[str, ...]:
         decision_words(check),
         say.count(check.n_rows),
         say.score(check.score_before, 0.001),
-        say.score(check.score_after, 0.001),
+        say.score(check.expected, 0.001),
         "not asked" if over_real is None else say.gain(over_real.gain),
         say.at_least(shown.lower),
         say.percent(shown.confidence),

@@ -153,7 +153,7 @@ def _score_words(result: AugmentResult, check: Certificate) -> str:
 
 def _scores(check: Certificate) -> tuple[str, str]:
     step = bound_of(check).gain
-    return say.score(check.score_real, step), say.score(check.score_after, step)
+    return say.score(check.score_real, step), say.score(check.expected, step)
 
 
 def _at_least(bound: Bound) -> str:

@@ -448,6 +448,7 @@ def _bars(certificate: Certificate) -> Bars:
         certificate.widening or float(np.sqrt(1.0 + n_folds / (n_folds - 1))),
         is_squared=certificate.is_squared,
         is_strict=is_best_of_several(certificate.scorer),
+        usual=certificate.usual,
     )
 
 

@@ -134,8 +134,11 @@ def learner_scores(
 ) -> dict[str, tuple[float, float]]:
     """Return each learner's score on real rows alone and with the rows of a check."""
     alone = result.certificates[0].learners_before  # nothing was committed then
+    effects = check.effects
     return {
-        name: (alone[name], after)
+        name: (alone[name], alone[name] + effects[name].gain)
+        if name in effects
+        else (alone[name], after)
         for name, after in check.learners_after.items()
         if name in alone
     }
@@ -417,9 +420,15 @@ def _crossfit_evidence(
 ) -> str:
     return (
         "the score on real rows that neither learner nor generator had seen goes from "
-        f"{_figure(certificate.score_real)} to {_figure(certificate.score_after)}, a "
-        f"gain of at least {_figure(bound.lower)} with {_sure(result, bound)}"
+        f"{_figure(certificate.score_real)} to {_figure(certificate.expected)}, a gain "
+        f"of at least {_figure(bound.lower)}{_share(certificate)} with "
+        f"{_sure(result, bound)}"
     )
+
+
+def _share(certificate: Certificate) -> str:
+    share = certificate.share_at_least
+    return f" ({100 * share:.2g} % of the loss)" if np.isfinite(share) else ""
 
 
 def _paper_evidence(certificate: Certificate) -> str:
