@@ -113,7 +113,9 @@ def test_without_rows_nothing_changes(truth):
 
     found = truth.change(same, ("linear",), ("linear",))
 
-    assert found == {"change": 0.0, "error": 0.0, "score": 0.0, "score_error": 0.0}
+    assert found == dict.fromkeys(
+        ("change", "error", "score", "score_error", "share", "share_error"), 0.0
+    )
 
 
 def test_following_compares_one_learner_with_rows_to_another_without(truth):

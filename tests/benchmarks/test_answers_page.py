@@ -44,12 +44,13 @@ def make_run():
     return make
 
 
-def check(gain, *, lower=0.0, truth=0.0, committed=True, first=True):
-    """Build a check whose true gain is ``gain`` points, and ``truth`` in the score."""
+def check(gain, *, lower=0.001, truth=0.0, committed=True, first=True):
+    """Build a check whose true gain is ``gain`` points, and ``truth`` of the loss."""
     return {
         **{"committed": committed, "first": first},
         "over_real": {"gain": 0.1, "margin": 0.1, "lower": lower, "confidence": 0.9},
-        "truth": {**changed(gain), "score": truth, "score_error": 0.01},
+        "share_at_least": lower / 0.5,  # of a loss of one half
+        "truth": {**changed(gain), "share": truth / 0.5, "share_error": 0.02},
     }
 
 
@@ -109,6 +110,7 @@ def test_a_bound_is_held_to_the_truth_of_its_own_pool(make_run):
         ["all", "3", "90.0", "33.3", "33.3"],
         ["all, points of accuracy", "3", "90.0", "33.3", "33.3"],
         ["let in", "2", "90.0", "50.0", "0.0"],
+        ["let in, points of accuracy", "2", "90.0", "50.0", "0.0"],
         ["refused", "1", "90.0", "0.0", "100.0"],
     ]
 

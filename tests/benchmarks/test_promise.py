@@ -88,10 +88,10 @@ def test_the_chosen_rule_decides_as_computed_by_hand(write_cell):
     found = judge(cell, Setting())
 
     rise = (cell.scores[1, 0] - cell.scores[0, 0]).mean(axis=0)
-    # Student's t with 19 degrees of freedom at 85 %, times 1.5.
-    margin = 1.5 * 1.0655 * rise.std(ddof=1) / np.sqrt(N_REAL)
+    # Student's t with 19 degrees of freedom at 81.25 %, times 1.5.
+    error = 1.5 * rise.std(ddof=1) / np.sqrt(N_REAL)
     assert found.bound.gain == pytest.approx(rise.mean())
-    assert found.bound.margin == pytest.approx(margin, rel=1e-3)
+    assert found.bound.margin == pytest.approx(0.9091 * error, rel=1e-3)
     assert found.let_in
     assert found.truth.score == pytest.approx(0.1)
     assert found.truth.plain == pytest.approx(20.0)

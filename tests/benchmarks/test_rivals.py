@@ -1,5 +1,6 @@
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ def parrot(monkeypatch):
             np.savez(made, **file)
         return subprocess.CompletedProcess(command, 0, stdout="noise\n1.5\n", stderr="")
 
-    monkeypatch.setattr(rivals.subprocess, "run", run)
+    # Not subprocess itself, which others ask as well: joblib counts cores by it.
+    monkeypatch.setattr(rivals, "subprocess", SimpleNamespace(run=run))
     monkeypatch.setattr(records, "stamp", lambda: {"commit": "abc"})  # asks git
 
 
@@ -55,7 +57,9 @@ def test_rows_of_the_package_become_a_table(birds):
 
 def test_a_package_that_fails_says_why(birds, monkeypatch):
     done = subprocess.CompletedProcess([], 1, stdout="", stderr="No module ctgan")
-    monkeypatch.setattr(rivals.subprocess, "run", lambda *_, **__: done)
+    monkeypatch.setattr(
+        rivals, "subprocess", SimpleNamespace(run=lambda *_, **__: done)
+    )
 
     with pytest.raises(SystemExit, match="No module ctgan"):
         draw(birds, "CTGAN", PACKAGE, 0, PYTHON)

@@ -183,6 +183,7 @@ def kept_run(folder):
         preset=tiny_preset(),
         budget=16,
         referee=MoreIsBetter(),
+        confidence=0.8,  # the default when it was made
         random_state=0,
         checkpoint=folder,
     )

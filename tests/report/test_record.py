@@ -34,7 +34,7 @@ def test_all_that_is_needed_is_there(make_result):
     assert ("tabtap", "0.1.0") in found["Versions"].rows
     assert ("Together", f"1{THIN}min 6{THIN}s") in found["Time spent"].rows
     assert "A lesser judge was taken." in texts(section.blocks)
-    assert ("augment.commit.confidence", "0.8") in found["Every setting"].rows
+    assert ("augment.commit.confidence", "0.75") in found["Every setting"].rows
 
 
 def test_what_is_not_on_record_is_said_to_be_missing(every_case):

@@ -52,7 +52,7 @@ def test_a_shown_gain_names_the_learner_its_figures_and_the_confidence(good):
         "bigger table: accuracy 0.84 \u2192 0.89; without new rows the best is "
         "logistic regression with 0.86. On real rows that neither learner nor "
         "generator had seen, the score that decides rose from 0.70 to 0.75: with 90 % "
-        "confidence in this check (80 % for the run as a whole) by at least 0.024."
+        "confidence in this check (75 % for the run as a whole) by at least 0.024."
     )
 
 
@@ -108,7 +108,7 @@ def test_an_older_result_is_told_by_its_score(older):
         "Add these 6 rows Adding these 6 rows to the 24 real rows makes the usual "
         "learners better on average. On real rows that neither learner nor generator "
         "had seen, the score that decides rose from 0.70 to 0.75: with 90 % confidence "
-        "in this check (80 % for the run as a whole) by at least 0.024."
+        "in this check (75 % for the run as a whole) by at least 0.024."
     )
 
 
@@ -120,9 +120,9 @@ def test_an_error_that_falls_is_a_gain(every_case):
 
 
 def test_the_confidence_of_the_run_is_told_only_where_it_differs(make_result, good):
-    check = _with(deciding(good), Bound(0.05, 0.0251, 0.8))
+    check = _with(deciding(good), Bound(0.05, 0.0251, 0.75))
 
-    assert "with 80 % confidence by at least" in words(make_result([check], rows=(0,)))
+    assert "with 75 % confidence by at least" in words(make_result([check], rows=(0,)))
 
 
 def test_copies_that_do_as_well_are_told(make_result, good):
@@ -161,7 +161,7 @@ def test_a_refused_run_says_what_to_do_instead_and_how_near_it_was(refused):
         "no new rows: accuracy 0.86 \u00b1 0.05. None of 2 sets of new rows was shown "
         "to help. The nearest, 6 rows, brings a random forest to accuracy 0.89, where "
         "the best without new rows, logistic regression, has 0.86. The score goes from "
-        "0.70 to 0.71, which may be chance: with 90 % confidence in this check (80 % "
+        "0.70 to 0.71, which may be chance: with 90 % confidence in this check (75 % "
         "for the run as a whole) all that is known is that they do not lose more than "
         "0.020."
     )
@@ -176,7 +176,7 @@ def test_a_gain_too_small_to_matter_is_told_as_that(too_small):
     )
     assert (
         "The score goes from 0.700 to 0.704: an estimated gain of 0.0040, with 90 % "
-        "confidence in this check (80 % for the run as a whole) at least 0.0030, and "
+        "confidence in this check (75 % for the run as a whole) at least 0.0030, and "
         "it is worth having only if accuracy is estimated to gain 1 point or more."
     ) in told
     assert "min_gain" in meaning_of(too_small)[0].text
@@ -244,7 +244,7 @@ def shown(cards):
     return [(c.label, " ".join(c.value.split()), c.note) for c in cards]
 
 
-SURE = f"with 90{THIN}% confidence in this check (80{THIN}% for the run as a whole)"
+SURE = f"with 90{THIN}% confidence in this check (75{THIN}% for the run as a whole)"
 
 
 def test_cards_show_rows_the_plain_figure_its_change_and_the_promise(good):
