@@ -21,7 +21,7 @@ FETCH := $(BIN)/python examples/02_fetch_weights.py
 help:  ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.installed-core  ## add rows to 60 penguins, if they are shown to help
+demo: $(VENV)/.installed-core  ## add rows to 40 penguins, if they are shown to help
 	@$(ONE_THREAD) $(BIN)/tabtap demo --out-dir build/demo || [ $$? -eq 3 ]  # no gain
 
 test: check  ## run the checks and every quick test, doctest and README example

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from tabtap.domain import Figure, Measured
-from tabtap.domain.judgement import WIDENING, Bars, belief, gain_bound
+from tabtap.domain.judgement import WIDENING, Bars, believed_part, gain_bound
 
 
 @pytest.fixture
@@ -112,48 +113,48 @@ def test_where_nobody_is_named_the_wider_of_both_bars_counts(rng):
 def test_a_drawn_in_gain_is_the_mean_of_what_is_likely_after_the_measurement(rng):
     before = rng.uniform(0.3, 0.8, 200)
     after = before + 0.05 + 0.4 * rng.normal(size=200)
-    bars = Bars(1.0, usual=0.15)
 
-    bound = gain_bound(before, after, 0.9, bars)
+    bound = gain_bound(before, after, 0.9, Bars(1.0, usual=0.12))
 
     # Independently: the prior times the likelihood, over a fine grid of true gains.
     gains = np.linspace(-1.0, 1.0, 200_001)
     error = (after - before).std(ddof=1) / np.sqrt(200)
-    spread = 0.15 * np.mean(1 - before)
-    measured = (after - before).mean()
-    log = -((gains / spread) ** 2 + ((measured - gains) / error) ** 2) / 2
-    weight = np.exp(log - log.max())
+    spread = 0.12 * np.mean(1 - before)
+    likely = norm.pdf(gains, (after - before).mean(), error)
+    weight = student.pdf(gains / spread, 2) * likely
     weight /= weight.sum()
     least = gains[np.searchsorted(weight.cumsum(), 0.1)]
     assert bound.gain == pytest.approx((weight * gains).sum(), rel=0.01)
-    assert bound.lower == pytest.approx(least, abs=2e-4)
-    assert bound.gain == measured * belief(before, after, bars)
+    assert bound.lower == pytest.approx(least, abs=3e-4)
+
+
+def believed(width, noise):
+    before = np.full(40, 0.7)
+    after = before + 0.1 + width * noise
+    drawn_in = gain_bound(before, after, 0.9, Bars(WIDENING, usual=0.12))
+    return believed_part(np.mean(after - before), drawn_in)
 
 
 def test_the_wider_the_bar_the_less_of_a_gain_is_believed(rng):
-    before = np.full(40, 0.7)
     noise = rng.normal(size=40)
-    bars = Bars(WIDENING, usual=0.15)
+    noise -= noise.mean()
 
-    parts = [belief(before, before + 0.1 + width * noise, bars)
-             for width in (0.0, 0.01, 0.1, 1.0)]  # fmt: skip
+    parts = [believed(width, noise) for width in (0.01, 0.1, 0.3, 1.0)]
 
-    assert parts[0] == pytest.approx(1.0)
+    assert parts[0] == pytest.approx(1.0, abs=0.01)
     assert parts == sorted(parts, reverse=True)
-    assert parts[-1] < 0.1
+    assert parts[-1] < 0.2
 
 
-def test_without_a_usual_size_a_gain_is_believed_as_measured(rng):
-    before, after = rng.uniform(size=30), rng.uniform(size=30)
-
-    assert belief(before, after, Bars(WIDENING)) == 1.0
+def test_what_is_measured_without_an_error_is_believed_as_it_is():
+    assert believed(0.0, np.zeros(40)) == pytest.approx(1.0)
 
 
 def test_bounds_of_pools_let_in_hold_as_often_as_they_say_once_drawn_in(rng):
-    loss, usual, n_rows = 0.3, 0.15, 30
+    loss, usual, n_rows = 0.3, 0.12, 30
     held = {0.0: [], usual: []}
     for _ in range(4000):
-        true = usual * loss * rng.normal()
+        true = usual * loss * rng.standard_t(2)
         before = np.full(n_rows, 1 - loss)
         after = before + true + 0.3 * rng.normal(size=n_rows)
         for asked, kept in held.items():

@@ -528,13 +528,15 @@ def _advice(
     passed = [c for c in outcome.progress.certificates if c.committed]
     with_rows = None
     if passed and standing.promised is not None and not incumbent.is_mean:
-        learner = passed[-1].learner
+        last = passed[-1]
+        learner, alone = last.learner, last.evidence["real"]
         task = "" if request.real.schema.target is None else task_of(request.real)
         with_rows = Tried(
             f"{learner} with new rows",
             f"Train {learner_words(learner, task)} on the bigger table.",
-            standing.promised,
+            alone + last.believed * (standing.promised - alone),
             incumbent.answers[learner],
+            value=last.figures[0].with_rows if last.figures else None,
         )
     taught = getattr(labeller, "cross_fitted", None)
     teacher = None

@@ -1,4 +1,4 @@
-"""``tabtap demo``: the whole of it on sixty penguins that come with the package."""
+"""``tabtap demo``: the whole of it on forty penguins that come with the package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ $ tabtap demo --out-dir penguins --preset fast
 
 Exit codes: 0 augmented, 3 no gain, 2 bad input, 130 interrupted."""
 
-N_BIRDS = 60
+N_BIRDS = 40
 _BUDGET = "300"
 _TARGET, _LEARNER = "species", "boosting"
 
@@ -31,7 +31,7 @@ def demo(
     seed: Seed = 0,
     debug: Debug = False,
 ) -> int:
-    """Add rows to sixty penguins for someone who trains boosting, and write all files.
+    """Add rows to forty penguins for someone who trains boosting, and write all files.
 
     The species of a bird is to be told from its measures. The answer is about that
     learner, and says what else could be done. It takes about a minute.

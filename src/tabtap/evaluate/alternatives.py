@@ -18,6 +18,7 @@ from tabtap.domain import (
     Alternative,
     LearnerPrediction,
     Lineages,
+    Measured,
     RefereeScores,
 )
 from tabtap.domain.judgement import PANEL_MEAN, cross_fitted
@@ -53,6 +54,9 @@ class Tried:
     """As in ``RefereeScores.answers``."""
 
     note: str = ""
+
+    value: Measured | None = None
+    """The plain figure, where the answers are not to be believed outright."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,7 +280,8 @@ def _told(referee: FoldReferee, one: Tried, *, is_enough: bool) -> Alternative:
         name=one.name,
         words=one.words,
         figure=figure_kinds(referee.real)[0].name,
-        value=referee.error.measured(plain_figure(referee.real, [one.answers])),
+        value=one.value
+        or referee.error.measured(plain_figure(referee.real, [one.answers])),
         score=referee.error.measured(one.scores),
         is_enough=is_enough,
         note=one.note,

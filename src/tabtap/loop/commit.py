@@ -29,7 +29,7 @@ from tabtap.domain import (
 from tabtap.domain.judgement import (
     WIDENING,
     Bars,
-    belief,
+    believed_part,
     best_elsewhere,
     best_place,
     confidence_at,
@@ -173,17 +173,21 @@ class CrossfitCommitment:
         attempt = request.n_attempts_used + 1
         sure = confidence_at(attempt, self.config.confidence)
         over_real = self._bound(evidence["real"], evidence["after"], sure)
-        over_incumbent = self._bound(
-            evidence["before"], evidence["after"], self.config.increment_confidence
+        # Whether a pool adds to others is a question of sign, and decided as measured.
+        over_incumbent = gain_bound(
+            evidence["before"],
+            evidence["after"],
+            self.config.increment_confidence,
+            replace(self._bars, usual=0.0),
+            self.clusters,
         )
         delivered = _delivered_pool(request)
         best_alone = _best(real)
         scores = evidence["real"], evidence["after"]
-        believed = belief(*scores, self._bars, self.clusters)
-        figures = tuple(
-            figure.drawn_in(believed)
-            for figure in self._figures(real, chosen, best_alone, learner)
-        )
+        figures = self._figures(real, chosen, best_alone, learner)
+        if self._bars.usual:
+            believed = believed_part(float(np.mean(scores[1] - scores[0])), over_real)
+            figures = tuple(figure.drawn_in(believed) for figure in figures)
         copies, over_copies = self._copies(request, real, chosen, best_alone, learner)
         worth = worth_of(self.referee.name, over_real, figures)
         groups = group_effects(

@@ -439,6 +439,8 @@ def _bound(certificate: Certificate, base: str, confidence: float) -> Bound:
     evidence = certificate.evidence
     before, after = (np.asarray(evidence[name]) for name in (base, "after"))
     bars, clusters = _bars(certificate), _clusters(certificate)
+    if base != "real":
+        bars = replace(bars, usual=0.0)
     return gain_bound(before, after, confidence, bars, clusters)
 
 
