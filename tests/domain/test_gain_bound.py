@@ -180,5 +180,5 @@ def test_a_figure_is_drawn_in_with_the_gain():
     drawn = figure.drawn_in(0.25)
 
     assert drawn.change == Measured(0.05, 0.04)
-    assert drawn.with_rows == Measured(0.8 + 0.05, 0.02)
+    assert drawn.with_rows == Measured(0.8 + 0.05, 0.04)
     assert drawn.best_alone == drawn.without == plain

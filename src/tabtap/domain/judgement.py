@@ -157,10 +157,12 @@ class Figure:
         change = Measured(
             self.change.value * weight, self.change.margin * float(np.sqrt(weight))
         )
-        value = self.best_alone.value + change.value
-        return replace(
-            self, change=change, with_rows=replace(self.with_rows, value=value)
+        # As measured it may be 1 without an error; no surer than the change it is.
+        with_rows = Measured(
+            self.best_alone.value + change.value,
+            max(self.with_rows.margin, change.margin),
         )
+        return replace(self, change=change, with_rows=with_rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
