@@ -124,38 +124,37 @@ def _measured(heading: Record) -> Record:
 
 
 def _sizes_measured(real: Table, test: Table, rng: np.random.Generator) -> Record:
-    """Tell what 500 and 1,500 rows are worth, half of them crossed or more."""
-    truth = Truth(real, test, {})
-    made = draw_rows(real, rng)
-    drawn, crossed = (made[kind] for kind in ("drawn", "crossed"))
-    chosen = choose_teacher("auto", real, truth.task)
+    """Tell what 500 and 1,500 rows are worth, half of them crossed in both."""
+    truth, half = Truth(real, test, {}), N_ROWS // 2
+    rows = concat([*draw_rows(real, (3 * half, 3 * half), rng).values()])
     begun = time.process_time()
-    rows = concat([drawn, crossed])
+    chosen = choose_teacher("auto", real, truth.task)
     labelled = relabel(rows, answered([chosen.teacher], real, rows), real)[0]
     costs = {AUTO: round(time.process_time() - begun, 2)}
-    few = np.r_[0 : N_ROWS // 2, N_ROWS : N_ROWS + N_ROWS // 2]
-    sets = {
-        f"half crossed, {AUTO}": labelled.take(few),
-        f"1,500 rows, {AUTO}": labelled,
+    few = labelled.take(np.r_[:half, 3 * half : 4 * half])
+    levels = {
+        "real": _levels(truth, real.empty()),
+        f"half crossed, {AUTO}": _levels(truth, few),
+        f"1,500 half crossed, {AUTO}": _levels(truth, labelled),
     }
-    levels = {name: _levels(truth, own) for name, own in sets.items()}
-    levels["real"] = _levels(truth, real.empty())
     return {"task": truth.task, "levels": levels, "costs": costs, "best": best_of(real)}
 
 
-def draw_rows(real: Table, rng: np.random.Generator) -> dict[str, Table]:
-    """Return rows of a generator: whole ones and crossed ones."""
+def draw_rows(
+    real: Table, n_rows: tuple[int, int], rng: np.random.Generator
+) -> dict[str, Table]:
+    """Return rows of a generator: so many whole ones, and so many crossed ones."""
     config = PRESETS["fast"].diffusion
     backbone = fit_backbone(real, rng=rng, config=config)
     return {
-        "drawn": draw_one_shot(backbone, real, N_ROWS, rng),
-        "crossed": draw_crossed(backbone, real, 2 * N_ROWS, rng),
+        "drawn": draw_one_shot(backbone, real, n_rows[0], rng),
+        "crossed": draw_crossed(backbone, real, n_rows[1], rng),
     }
 
 
 def make_rows(real: Table, rng: np.random.Generator) -> dict[str, Table]:
     """Return rows of every kind: whole ones, crossed ones, those of simpler methods."""
-    made = draw_rows(real, rng)
+    made = draw_rows(real, (N_ROWS, 2 * N_ROWS), rng)
     for name in OTHERS:
         made[name] = method_named(name).make(real, N_ROWS, rng, Stopwatch())
     return made
