@@ -9,6 +9,8 @@ decides: everything is added.  The paper's predictors are trained with them and 
 on rows that nobody saw.  ``page`` writes docs/results/teacher.md.
 
 TabPFN v1 teaches where its weights are, TabPFN v2 where its package is installed too.
+``--sizes`` asks one thing only: what 1,500 rows bring that 500 do not, with the teacher
+that a run has by default.
 """
 
 from __future__ import annotations
@@ -68,6 +70,9 @@ TEACHERS: Mapping[str, tuple[str, ...]] = {
 }
 """Who teaches, by the name that records give it; those that are absent are left out."""
 
+AUTO = "auto"
+"""The teacher of a run that names none."""
+
 AS_DRAWN, SAMPLED = "as drawn", "stack, sampled"
 OTHERS = ("Jitter", "SMOTE", "Copies")
 """Rows of simpler methods, with the same teacher."""
@@ -91,6 +96,8 @@ def _measured(heading: Record) -> Record:
     frames = split_frames(source.name, heading["n_real"], heading["split"])
     real, test = read_together(list(frames), source)
     rng = stream(heading["seed"], "teacher", source.name, heading["split"])
+    if heading.get("sizes"):
+        return _sizes_measured(real, test, rng)
     made = make_rows(real, rng)
     everything = concat(list(made.values()))
     ends = np.cumsum([len(rows) for rows in made.values()])
@@ -116,14 +123,38 @@ def _measured(heading: Record) -> Record:
     return {"task": task, "levels": levels, "costs": costs, "best": best_of(real)}
 
 
-def make_rows(real: Table, rng: np.random.Generator) -> dict[str, Table]:
-    """Return rows of every kind: whole ones, crossed ones, those of simpler methods."""
+def _sizes_measured(real: Table, test: Table, rng: np.random.Generator) -> Record:
+    """Tell what 500 and 1,500 rows are worth, half of them crossed in both."""
+    truth, half = Truth(real, test, {}), N_ROWS // 2
+    rows = concat([*draw_rows(real, (3 * half, 3 * half), rng).values()])
+    begun = time.process_time()
+    chosen = choose_teacher("auto", real, truth.task)
+    labelled = relabel(rows, answered([chosen.teacher], real, rows), real)[0]
+    costs = {AUTO: round(time.process_time() - begun, 2)}
+    few = labelled.take(np.r_[:half, 3 * half : 4 * half])
+    levels = {
+        "real": _levels(truth, real.empty()),
+        f"half crossed, {AUTO}": _levels(truth, few),
+        f"1,500 half crossed, {AUTO}": _levels(truth, labelled),
+    }
+    return {"task": truth.task, "levels": levels, "costs": costs, "best": best_of(real)}
+
+
+def draw_rows(
+    real: Table, n_rows: tuple[int, int], rng: np.random.Generator
+) -> dict[str, Table]:
+    """Return rows of a generator: so many whole ones, and so many crossed ones."""
     config = PRESETS["fast"].diffusion
     backbone = fit_backbone(real, rng=rng, config=config)
-    made = {
-        "drawn": draw_one_shot(backbone, real, N_ROWS, rng),
-        "crossed": draw_crossed(backbone, real, 2 * N_ROWS, rng),
+    return {
+        "drawn": draw_one_shot(backbone, real, n_rows[0], rng),
+        "crossed": draw_crossed(backbone, real, n_rows[1], rng),
     }
+
+
+def make_rows(real: Table, rng: np.random.Generator) -> dict[str, Table]:
+    """Return rows of every kind: whole ones, crossed ones, those of simpler methods."""
+    made = draw_rows(real, (N_ROWS, 2 * N_ROWS), rng)
     for name in OTHERS:
         made[name] = method_named(name).make(real, N_ROWS, rng, Stopwatch())
     return made
@@ -302,7 +333,7 @@ def command_of(records: Sequence[Record]) -> str:
     )
     return (
         f"python benchmarks/teacher.py measure --n-real {sizes} --splits {splits} "
-        f"--seed {seeds}"
+        f"--seed {seeds}" + (" --sizes" if records[0].get("sizes") else "")
     )
 
 
@@ -317,6 +348,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tables", nargs="+", default=list(TABLES))
     parser.add_argument("--teachers", nargs="+", default=list(TEACHERS))
+    parser.add_argument("--sizes", action="store_true", help="500 and 1,500 rows only")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--page", type=Path, default=PAGE)
@@ -336,15 +368,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         {
             **{"table": table, "n_real": n_real, "split": split},
             **{"seed": options.seed, "teachers": options.teachers},
+            **({"sizes": True} if options.sizes else {}),
         }
         for split, n_real, table in cells
         if obstacle(table, n_real) is None
     ]
-    names = ("table", "n_real", "split", "seed")
+    names = ("table", "n_real", "split", "seed", "sizes")
     measure_missing(
         measure,
         wanted,
-        lambda record: tuple(record[name] for name in names),
+        lambda record: tuple(record.get(name) for name in names),
         options.out,
         jobs=options.workers,
     )

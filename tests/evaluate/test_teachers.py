@@ -13,12 +13,14 @@ from tabtap.errors import TeacherConditionWarning, UserInputError
 from tabtap.evaluate import teachers
 from tabtap.evaluate.teachers import (
     CONDITION,
+    AnswerTime,
     IndicatorEvaluator,
     Teacher,
     TeacherLabeller,
     average,
     choose_teacher,
     stack_learners,
+    time_answers,
 )
 
 
@@ -261,3 +263,99 @@ def test_a_model_of_numbers_is_asked_for_each_classs_indicator(
 
     assert isinstance(answer, ClassPrediction)
     assert answer.probabilities == pytest.approx(np.array(expected))
+
+
+class _Clock:
+    """Time that passes only while a model answers."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+class _SlowModel:
+    """Takes 0.5 seconds, and 0.01 for each row that it reads; the first time 9 more."""
+
+    def __init__(self, clock, name="tabpfn-v2"):
+        self.clock, self.name, self.n_calls, self.contexts = clock, name, 0, []
+
+    def predict(self, contexts, queries):
+        n_rows = sum(map(len, [*contexts, *queries]))
+        self.clock.now += 0.5 + 0.01 * n_rows + (9.0 if not self.n_calls else 0.0)
+        self.n_calls += 1
+        self.contexts += map(len, contexts)
+        return [None for _ in contexts]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = _Clock()
+    monkeypatch.setattr(teachers, "time", clock)
+    return clock
+
+
+def test_a_slow_model_is_timed_by_small_questions(line, clock, monkeypatch):
+    monkeypatch.setattr(teachers, "ENOUGH_TIMING", 99.0)
+    model = _SlowModel(clock)
+
+    found = time_answers(Teacher("slow", {}, (model,)), line, n_folds=5)
+
+    assert set(model.contexts) == {24}  # four folds of five
+    assert found.per_call == pytest.approx(0.5 + 0.24)
+    assert found.per_row == pytest.approx(0.01)
+    assert found.seconds(n_calls=10, n_rows=6400) == pytest.approx(71.4)
+
+
+def test_who_has_taken_long_already_is_not_timed_again(line, clock):
+    model = _SlowModel(clock)  # its first answer takes ten seconds
+
+    time_answers(Teacher("slow", {}, (model,)), line, n_folds=5)
+
+    assert model.n_calls == 3  # the first, and one of each question
+
+
+def test_a_delay_on_a_busy_machine_is_not_taken_for_the_model(line, clock, monkeypatch):
+    monkeypatch.setattr(teachers, "ENOUGH_TIMING", 9999.0)
+    model = _SlowModel(clock)
+    answer = model.predict
+
+    def delayed(contexts, queries):
+        clock.now += 50.0 if model.n_calls in (2, 3) else 0.0
+        return answer(contexts, queries)
+
+    model.predict = delayed
+
+    found = time_answers(Teacher("slow", {}, (model,)), line, n_folds=5)
+
+    assert found.per_row == pytest.approx(0.01)
+
+
+def test_time_for_a_large_context_grows_with_its_rows(build_table, clock):
+    table = build_table(np.arange(1000.0), np.arange(1000.0))
+    model = _SlowModel(clock)
+
+    found = time_answers(Teacher("slow", {}, (model,)), table, n_folds=5)
+
+    assert set(model.contexts) == {200}
+    assert found.per_call == pytest.approx(4 * 2.5)  # 800 rows instead of 200
+
+
+def test_learners_and_quick_models_are_not_timed(line, clock):
+    model = _SlowModel(clock, name="tabpfn-v1")
+    teacher = Teacher("both", {"linear": LinearRegression()}, (model,))
+
+    assert time_answers(teacher, line, n_folds=5) is None
+    assert model.n_calls == 0
+
+
+def test_no_row_is_reckoned_to_cost_more_than_its_share_of_a_question(line, clock):
+    class Uneven(_SlowModel):
+        def predict(self, contexts, queries):
+            clock.now += 0.1 if len(queries[0]) < 100 else 15.2
+            return [None for _ in contexts]
+
+    found = time_answers(Teacher("slow", {}, (Uneven(clock),)), line, n_folds=5)
+
+    assert found == AnswerTime(per_call=0.0, per_row=15.2 / (24 + 128))

@@ -45,7 +45,7 @@ from tabtap.api.choices import (
 from tabtap.api.large import LARGE_PANEL, Whole
 from tabtap.api.own_parts import own_parts
 from tabtap.api.progress import narrator_for
-from tabtap.api.run import Request, RunOptions, run
+from tabtap.api.run import Request, RunOptions, run, with_timed_teacher
 from tabtap.config import Preset, preset_named
 from tabtap.errors import RunInterrupted, UserInputError, bad_setting
 from tabtap.evaluate.evaluators import PANEL
@@ -338,7 +338,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         likely = group_remark(real, kinds, named)
         if likely is not None:
             told = (*told, remark_sentence(likely))
-        request, more = with_notes(lambda: self._request(real, codes, named))
+        request, more = with_notes(
+            lambda: with_timed_teacher(self._request(real, codes, named), self.budget)
+        )
         request = replace(request, computed=computed)
         narrator = narrator_for(self.verbose)
         terms = RunOptions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -30,7 +31,7 @@ from tabtap.diffusion.backbone import load_stack
 from tabtap.diffusion.train import TrainingObserver
 from tabtap.domain import Alternative, Candidates, Lineages
 from tabtap.domain.judgement import table_sha256
-from tabtap.errors import FileFormatError, RunInterrupted
+from tabtap.errors import FileFormatError, LongRunWarning, RunInterrupted
 from tabtap.evaluate.alternatives import TeacherAlone, Tried, alternatives
 from tabtap.evaluate.choose import ChosenEvaluator
 from tabtap.evaluate.judging import (
@@ -40,7 +41,12 @@ from tabtap.evaluate.judging import (
     check_metric,
 )
 from tabtap.evaluate.metric import Metric
-from tabtap.evaluate.teachers import ChosenTeacher, TeacherLabeller
+from tabtap.evaluate.teachers import (
+    N_INNER_FOLDS,
+    ChosenTeacher,
+    TeacherLabeller,
+    time_answers,
+)
 from tabtap.evaluate.weights import CHECKPOINTS
 from tabtap.gates import Gates, Rules, standard_gates
 from tabtap.gates.rules import Rule
@@ -70,7 +76,7 @@ from tabtap.table.saved_schema import schema_to_json
 from tabtap.table.schema import IntArray
 from tabtap.table.split import folds
 from tabtap.table.table import Table
-from tabtap.wording import learner_words
+from tabtap.wording import learner_words, time_words
 
 # ---- Pick the concrete stages of a run and connect them.
 
@@ -214,6 +220,83 @@ def referee_of(request: Request, lineages: Lineages) -> FoldReferee:
         lineages = request.whole.lineages(lineages, request.seed)
     judge, metric = request.referee.evaluator, request.metric
     return FoldReferee(request.all_rows, lineages, judge, metric, request.all_groups)
+
+
+LONG_TEACHING = 30.0
+"""Seconds from which a teacher's answers are told of as a warning."""
+
+_CALLER = 5  # whoever called the augmenter
+
+
+def with_timed_teacher(request: Request, budget: int | str) -> Request:
+    """Time a teacher that reads all rows for every answer, and warn if it is slow."""
+    teacher = request.teacher.teacher
+    too_large = request.whole is not None and request.whole.is_too_large
+    if teacher is None or budget == 0 or too_large:
+        return request
+    n_folds = request.config.utility.n_folds
+    found = time_answers(teacher, request.real, n_folds)
+    request = replace(request, teacher=replace(request.teacher, answer_time=found))
+    most = AUTO_BUDGET if budget == "auto" else int(budget)
+    teaching = teaching_time(request, lineages_of(request), most)
+    if teaching is not None and teaching.least_seconds >= LONG_TEACHING:
+        quicker = "The teacher 'stack' takes seconds instead."
+        said = f"{request.teacher.name} teaches. {teaching.sentence} {quicker}"
+        warnings.warn(said, LongRunWarning, stacklevel=_CALLER)
+    return request
+
+
+@dataclass(frozen=True, slots=True)
+class TeachingTime:
+    """About what the answers of a run's teacher will take."""
+
+    pool_seconds: float
+    """For the rows of one window."""
+
+    once_seconds: float
+    """For weighing its members, and for the advice."""
+
+    n_pools: tuple[int, int]
+    """The fewest windows that fill the budget, and the most there can be."""
+
+    @property
+    def least_seconds(self) -> float:
+        """What is spent if every pool is let in whole."""
+        return self.once_seconds + self.n_pools[0] * self.pool_seconds
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        least, most = self.n_pools
+        pools = f"{least} to {most}" if least < most else str(most)
+        return (
+            f"Its answers take about {time_words(self.pool_seconds)} for each pool of "
+            f"new rows, of which there are {pools}, and "
+            f"{time_words(self.once_seconds)} besides."
+        )
+
+
+def teaching_time(
+    request: Request, lineages: Lineages, budget: int
+) -> TeachingTime | None:
+    """Reckon what answers take over a run; None if that was not worth timing."""
+    teacher, answers = request.teacher.teacher, request.teacher.answer_time
+    if teacher is None or answers is None:
+        return None
+    config, n_members = request.config, len(lineages.members)
+    length = config.commit.window_length
+    n_rows = length * request.preset.teaching.candidates_per_step
+    n_calls = -(-length // config.actions_per_batch)
+    n_weighings = 0
+    if teacher.is_weighted and len(teacher.members) > 1:
+        n_weighings = N_INNER_FOLDS
+    n_once = (n_weighings > 0) * len(request.real) + len(lineages.asked(0))
+    most = config.n_steps // length
+    return TeachingTime(
+        answers.seconds(n_members * n_calls, n_members * n_rows),
+        answers.seconds(n_members * (n_weighings + 1), n_members * n_once),
+        (min(-(-budget // n_rows), most), most),
+    )
 
 
 def fresh_start(request: Request) -> Progress:
@@ -455,13 +538,16 @@ def _farewell(result: AugmentResult, terms: RunOptions) -> str:
 def _plan(
     request: Request, lineages: Lineages, progress: Progress, limits: Limits
 ) -> RunPlan:
+    teacher = "" if request.teacher.teacher is None else request.teacher.why
+    if (teaching := teaching_time(request, lineages, limits.budget)) is not None:
+        teacher = f"{teacher} {teaching.sentence}"
     return RunPlan(
         n_steps=request.config.n_steps,
         window_length=request.config.commit.window_length,
         budget=limits.budget,
         n_windows=progress.window,
         n_committed=len(lineages.delivered(progress.committed.rows)),
-        teacher="" if request.teacher.teacher is None else request.teacher.why,
+        teacher=teacher,
     )
 
 

@@ -9,6 +9,7 @@ never seen its fold, so what a check finds of taught rows is true of rows unseen
 from __future__ import annotations
 
 import difflib
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -326,6 +327,76 @@ def relabel(
     return rows, np.zeros(len(rows))
 
 
+# ---- What answers take: models that read all rows for each are timed beforehand.
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTime:
+    """About what the answers of a teacher take, by questions that were timed."""
+
+    per_call: float
+    """Seconds for the rows of a context, each time that it is asked."""
+
+    per_row: float
+    """Seconds for each row that is asked about."""
+
+    def seconds(self, n_calls: float, n_rows: float) -> float:
+        """Return what so many calls with so many rows in all take.
+
+        Examples
+        --------
+        >>> AnswerTime(per_call=0.5, per_row=0.01).seconds(n_calls=4, n_rows=100)
+        3.0
+        """
+        return n_calls * self.per_call + n_rows * self.per_row
+
+
+QUICK_MODELS = ("tabpfn-v1",)
+"""In-context models that answer thousands of rows in a second: not worth timing."""
+
+FEW_ASKED, MANY_ASKED = 16, 128
+"""Rows of the two questions by which a model is timed."""
+
+N_TIMINGS, ENOUGH_TIMING = 3, 5.0
+"""The quickest of so many timings counts, for others may be at work on the machine;
+after so many seconds nothing is asked again."""
+
+MOST_ROWS_TIMED = 200
+"""Of a larger context so many rows are timed; the time for them grows with the rows."""
+
+
+def time_answers(teacher: Teacher, real: Table, n_folds: int) -> AnswerTime | None:
+    """Ask small questions and return what answers take; None if nobody is slow.
+
+    Fitted learners are not asked: they answer thousands of rows in a second.
+    """
+    slow = [one for one in teacher.evaluators if one.name not in QUICK_MODELS]
+    if not slow:
+        return None
+    n_context = min(len(real), MOST_ROWS) * (n_folds - 1) // n_folds
+    rows = np.random.default_rng(SEED).permutation(len(real))
+    context = real.take(rows[: min(n_context, MOST_ROWS_TIMED)])
+    questions = [real.take(np.resize(rows, n)) for n in (FEW_ASKED, MANY_ASKED)]
+    spent = _seconds(slow, context, questions[0])  # weights are read
+    timings: list[list[float]] = []
+    while not timings or (len(timings) < N_TIMINGS and spent < ENOUGH_TIMING):
+        timings.append([_seconds(slow, context, asked) for asked in questions])
+        spent += sum(timings[-1])
+    few, many = np.min(timings, axis=0).tolist()
+    # A row that is asked about costs what one of the context does, and not more.
+    per_row = (many - few) / (MANY_ASKED - FEW_ASKED)
+    per_row = min(max(per_row, 0.0), many / (len(context) + MANY_ASKED))
+    per_call = max(few - FEW_ASKED * per_row, 0.0)
+    return AnswerTime(per_call * max(1.0, n_context / len(context)), per_row)
+
+
+def _seconds(models: Sequence[Evaluator], context: Table, asked: Table) -> float:
+    begun = time.perf_counter()
+    for model in models:
+        model.predict([context], [asked])
+    return time.perf_counter() - begun
+
+
 # ---- Who teaches: what the user's word stands for.
 
 
@@ -348,6 +419,9 @@ class ChosenTeacher:
 
     condition: str = ""
     """What its answers oblige the owner of a model to that learns from them."""
+
+    answer_time: AnswerTime | None = None
+    """What its answers take, where that was worth timing."""
 
     @property
     def name(self) -> str:
