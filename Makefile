@@ -42,7 +42,8 @@ docs: $(VENV)/.installed-docs  ## build the pages into build/docs
 slow: $(VENV)/.installed-dev  ## run the tests that train for longer
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
-# As many inputs as one likes: make fuzz FUZZ=1000000
+# As many inputs as one likes: make fuzz FUZZ=1000000.  It tells how many each test was
+# given, also where it is ended midway.
 FUZZ ?= 100000
 fuzz: $(VENV)/.installed-dev  ## try 100,000 spoilt files on every reader
 	TABTAP_FUZZ=$(FUZZ) $(ONE_THREAD) $(BIN)/python -m pytest -q --hypothesis-show-statistics \
@@ -55,6 +56,7 @@ judges: $(VENV)/.installed-judges  ## test the optional judges too: TabPFN v2, T
 # In an environment of its own, with the oldest Python that is there: for the newest
 # there are no builds of old packages.  Every floor in pyproject.toml is pinned.  What
 # old packages still use of newer ones is no fault of ours: of that no warning fails.
+# All quick tests, or some of them: make oldest TESTS="tests/table tests/files"
 oldest:  ## run the quick tests with the oldest packages that are allowed
 	@$(MAKE) --no-print-directory VENV=$(OLDEST) \
 	  PYTHON='python3.10 python3.11 $(PYTHON)' $(OLDEST)/bin/python

@@ -71,6 +71,7 @@ def _plain(part: Any) -> Any:  # noqa: ANN401
 
 
 def _read(hint: Any, saved: Any) -> Any:  # noqa: ANN401
+    hint = _meant(hint)
     if reader := _READERS.get(get_origin(hint)):
         return reader(get_args(hint), saved)
     if hint in (Any, Hashable):
@@ -86,6 +87,13 @@ def _read(hint: Any, saved: Any) -> Any:  # noqa: ANN401
     if type(saved) is not kind and (type(saved), kind) != (int, float):
         raise TypeError(f"{saved!r} is not a {kind.__name__}")
     return saved
+
+
+def _meant(hint: Any) -> Any:  # noqa: ANN401
+    """Return what an alias stands for: numpy's NDArray is one since Python 3.12."""
+    alias = get_origin(hint)
+    whole = getattr(alias, "__value__", None)
+    return hint if whole is None else whole[get_args(hint)]
 
 
 def _one_of(accepted: tuple[Any, ...], saved: Any) -> Any:  # noqa: ANN401

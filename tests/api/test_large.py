@@ -15,7 +15,7 @@ from tabtap.api import TabularAugmenter
 from tabtap.api.large import LARGE_PANEL, Whole
 from tabtap.config import PRESETS, GateConfig, SizeConfig
 from tabtap.domain import GateContext, Lineages
-from tabtap.errors import LargeTableWarning, RunInterrupted
+from tabtap.errors import LargeTableWarning, RunInterrupted, UserInputError
 from tabtap.gates import standard_gates
 from tabtap.gates.gates import NoCopy, row_keys
 from tabtap.loop import Stop
@@ -135,6 +135,31 @@ def test_a_table_too_large_to_be_judged_gets_no_rows_and_hears_why(tiny, frauds)
     assert "more rows than can be judged" in result.why
     assert any("no rows are added" in note for note in result.about.notes)
     assert_frame_equal(result.augmented()[0], frauds)
+
+
+def test_a_table_too_large_to_be_judged_is_refused_before_dear_looks(
+    tiny, frauds, monkeypatch
+):
+    sizes = SizeConfig(max_learned_rows=N_LEARNED, max_judged_cells=100)
+    looked = []
+    monkeypatch.setattr("tabtap.api.choices.copy_groups", looked.append)
+    monkeypatch.setattr(
+        "tabtap.table.computed._Scan.of", lambda table: looked.append(table)
+    )
+
+    result = run(replace(tiny, sizes=sizes), frauds, MoreIsBetter())
+
+    assert result.stop is Stop.SIZE
+    assert looked == []
+
+
+def test_a_computed_column_that_is_named_is_checked_though_no_row_is_added(
+    tiny, frauds
+):
+    sizes = SizeConfig(max_learned_rows=N_LEARNED, max_judged_cells=100)
+
+    with pytest.raises(UserInputError, match="computed"):
+        run(replace(tiny, sizes=sizes), frauds, MoreIsBetter(), computed=["hour"])
 
 
 def test_an_interrupted_run_on_a_sample_resumes_with_the_same_result(

@@ -1,6 +1,8 @@
 """The command line in this process, and the question whether it kept its manners."""
 
+import os
 import runpy
+import signal
 import sys
 import unicodedata
 from dataclasses import dataclass
@@ -8,10 +10,25 @@ from pathlib import Path
 
 import pytest
 import typer
+from hostile import counting
 
 from tabtap.cli.app import app, main
 
 QUICK = Path(__file__).parents[1] / "cli" / "quick_tabtap.py"
+
+
+def pytest_configure():
+    """Let a run of ``make fuzz`` that is ended from outside tell how far it got."""
+    if "TABTAP_FUZZ" in os.environ:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how many inputs each fuzzing test was given."""
+    if "TABTAP_FUZZ" in os.environ and counting.N_GIVEN:
+        terminalreporter.section("fuzzed inputs")
+        for line in counting.lines():
+            terminalreporter.write_line(line)
 
 
 @dataclass(frozen=True)

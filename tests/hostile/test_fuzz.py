@@ -7,9 +7,9 @@ import contextlib
 import functools
 import io
 import json
-import os
 import signal
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from hostile.counting import N_EACH, N_GIVEN, N_INPUTS, N_TESTS, count_input, lines
 from hostile.payloads import NUL, TEXTS
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
@@ -32,13 +33,9 @@ from tabtap.gates import Rules
 from tabtap.inspection import read_schema_file
 from tabtap.result.files import EXACT, FORMAT_NAME, FORMAT_VERSION
 
-N_TESTS = 20
-N_INPUTS = int(os.environ.get("TABTAP_FUZZ", "450"))
-"""Inputs for all tests here together."""
-
 LONGEST_SECONDS = 5
 fuzzed = settings(
-    max_examples=max(1, N_INPUTS // N_TESTS),
+    max_examples=N_EACH,
     deadline=None,  # a clock of our own also ends what would never end
     suppress_health_check=list(HealthCheck),
     database=None,
@@ -153,8 +150,10 @@ def spoil(content, changes):
 def in_time():
     """Raise if something works for longer than it may, where signals can say so.
 
-    Its own time is counted, not that of the clock: a machine may be busy.
+    Its own time is counted, not that of the clock: a machine may be busy.  Every input
+    passes here once, and is counted too.
     """
+    count_input()
 
     def stop(*_):
         raise TimeoutError(f"still at it after {LONGEST_SECONDS} s")
@@ -498,3 +497,20 @@ def test_all_inputs_are_shared_among_the_tests():
 
     assert here.count("\n@fuzzed\n") - 1 + len(SOUND) == N_TESTS
     assert np.isclose(fuzzed.max_examples, N_INPUTS / N_TESTS, atol=1)
+
+
+def test_every_test_that_ran_was_given_all_of_its_inputs():
+    short = {name: n for name, n in N_GIVEN.items() if n < N_EACH}
+
+    assert short == {}
+
+
+def test_a_test_that_was_ended_midway_is_told_as_such(monkeypatch):
+    monkeypatch.setattr("hostile.counting.N_GIVEN", Counter(whole=5000, cut=1234))
+    monkeypatch.setattr("hostile.counting.N_EACH", 5000)
+
+    assert lines() == [
+        "whole: 5,000 of 5,000 inputs",
+        "cut: 1,234 of 5,000 inputs, NOT ALL",
+        "6,234 inputs in 2 tests",
+    ]

@@ -192,3 +192,49 @@ def test_a_feature_made_from_the_target_is_told(rng):
 
     assert target_formulas(table) == [("per metre", "price / height")]
     assert find_formulas(table) == ()
+
+
+# ---- Many rows: a sample refuses, all rows confirm.
+
+
+@pytest.fixture
+def many(rng):
+    """A frame of more rows than are looked at before a formula is believed."""
+    n_rows = 25_000
+    frame = pd.DataFrame(rng.normal(size=(n_rows, 4)).round(3), columns=list("abcd"))
+    frame["sum"] = (frame["a"] + frame["b"]).round(3)
+    frame["inches"] = (frame["c"] / 2.54).round(4)
+    frame["long"] = (frame["a"] - frame["c"] + frame["d"]).round(3)
+    return frame
+
+
+def texts(frame):
+    table = read_frame(frame)
+    return {
+        str(table.schema.features[formula.position].name): formula.text(table)
+        for formula in find_formulas(table)
+    }
+
+
+def test_formulas_are_found_in_many_rows(many):
+    found = texts(many)
+
+    assert found["sum"] == "a + b"
+    assert found["long"] == "a - c + d"
+    assert found["inches"].endswith("* c")
+
+
+@pytest.mark.parametrize("column", ["sum", "long"])
+def test_a_single_row_of_many_speaks_against_a_formula(many, column):
+    many.loc[12_346, column] += 0.5
+
+    assert column not in texts(many)
+
+
+def test_a_column_that_is_zero_wherever_no_other_is_missing_spoils_no_search(rng):
+    frame = pd.DataFrame(rng.normal(size=(60, 4)).round(3), columns=list("abcd"))
+    frame["long"] = (frame["a"] - frame["c"] + frame["d"]).round(3)
+    frame["late"] = np.where(np.arange(60) < 20, rng.integers(1, 90, 60), 0)
+    frame.loc[frame["late"] > 0, "b"] = np.nan
+
+    assert texts(frame)["long"] == "a - c + d"

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from tabtap.errors import BadTableError
 from tabtap.table import read_frame
-from tabtap.table.suspects import CHANCE, copy_groups, lost_columns, target_copies
+from tabtap.table.suspects import (
+    CHANCE,
+    copy_groups,
+    lost_columns,
+    row_numbers,
+    target_copies,
+)
 
 # ---- Copies of rows, whatever their order and whatever marks them.
 
@@ -24,6 +30,17 @@ def measured(n_rows, rng=0):
 
 def read(frame, **settings):
     return read_frame(frame.reset_index(drop=True), "y", **settings)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), max_size=30))
+@settings(max_examples=50, deadline=None)
+def test_rows_share_a_number_exactly_if_they_are_equal(rows):
+    columns = list(np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+
+    numbers = row_numbers(columns, len(rows))
+
+    seen = list(dict.fromkeys(rows))  # in the order in which they appear
+    assert numbers.tolist() == [seen.index(row) for row in rows]
 
 
 def test_every_row_twice_is_numbered_in_pairs():

@@ -42,7 +42,7 @@ from tabtap.api.choices import (
     warn_of_cost,
     with_notes,
 )
-from tabtap.api.large import LARGE_PANEL, Whole
+from tabtap.api.large import LARGE_PANEL, Whole, is_beyond_judging
 from tabtap.api.own_parts import own_parts
 from tabtap.api.progress import narrator_for
 from tabtap.api.run import Request, RunOptions, run, with_timed_teacher
@@ -333,7 +333,12 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         learned = Labelled.of(frame, target, y, labels)
         real = learned.read(task=self.task, kinds=kinds)
         codes = None if learned.groups is None else group_codes(learned.groups)
-        computed = find_formulas(real, self.computed)
+        wanted = self.computed
+        if self._says_auto("computed") and is_beyond_judging(
+            real, preset_named(self.preset)
+        ):
+            wanted = "none"  # no row is made in which they were to be computed
+        computed = find_formulas(real, wanted)
         told = (*table_notes(real, kinds), *computed_notes(real, computed))
         likely = group_remark(real, kinds, named)
         if likely is not None:
@@ -414,7 +419,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         if rules is not None:
             rules.check_real(real)
         carried = (named,) if names_a_column(named, len(real)) else ()
-        if groups is None:
+        if groups is None and not is_beyond_judging(real, preset):
             groups = copies_of(real, config.utility.n_folds)
         seed = seed_of(self.random_state)
         whole = Whole.of(real, groups, preset, seed)

@@ -45,9 +45,9 @@ from tabtap.evaluate.metric import Metric, metric_of
 from tabtap.gates import Rules
 from tabtap.inspection.inspect import (
     Remark,
+    class_remarks,
     column_remarks,
     leak_remarks,
-    row_remarks,
 )
 from tabtap.loop.commit import ALLOWED_LOSS, named_columns
 from tabtap.table.computed import Formula
@@ -372,8 +372,7 @@ def table_notes(real: Table, declared: Container[Hashable]) -> tuple[str, ...]:
     for said in copies:
         warnings.warn(said, TargetCopyWarning, stacklevel=_CALLER)
     leaks = [r for r in leak_remarks(real) if r.column not in same]
-    remarks = [*leaks, *row_remarks(real)]
-    told = [r for r in remarks if r.topic in _REPEATED]
+    told = [*leaks, *class_remarks(real)]
     return (*lost, *copies, *(remark_sentence(remark) for remark in told))
 
 
@@ -384,11 +383,6 @@ def computed_notes(real: Table, formulas: Sequence[Formula]) -> tuple[str, ...]:
         f"{formula.text(real)} in every row, and is computed so in new ones."
         for formula in formulas
     )
-
-
-_REPEATED = ("leak", "imbalance", "tiny class")
-"""What ``inspect`` says of columns and rows and a run says again; of copies among the
-rows see ``copies_note``."""
 
 
 PAPER_COST = (

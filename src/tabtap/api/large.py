@@ -72,11 +72,11 @@ class Whole:
         The paper's protocol has no referee who could judge on other rows.
         """
         sizes, config = preset.sizes, preset.augment
-        if len(real) <= sizes.max_learned_rows or config.commit.protocol == "paper":
+        if not _is_sampled(real, preset):
             return None
         rng = stream(seed, "learned rows")
         learned = even_sample(real.condition, sizes.max_learned_rows, rng)
-        n_cells = len(real) * len(real.schema.features)
+        n_cells = _n_cells(real)
         n_windows = config.n_steps // config.commit.window_length
         n_checks = min(n_windows, max(1, sizes.max_checked_cells // n_cells))
         return cls(real, groups, learned, sizes.max_judged_cells, n_checks)
@@ -100,7 +100,7 @@ class Whole:
     @property
     def n_cells(self) -> int:
         """Rows times columns."""
-        return len(self.real) * len(self.real.schema.features)
+        return _n_cells(self.real)
 
     def lineages(self, of_sample: Lineages, seed: int) -> Lineages:
         """Return the folds of all rows: those of the sample, and the others by chance.
@@ -208,6 +208,25 @@ class Whole:
         ]
         more = ", ..." if len(levels) > _SHOWN_CLASSES else ""
         return f" ({', '.join(shown)}{more})"
+
+
+def is_beyond_judging(real: Table, preset: Preset) -> bool:
+    """Whether a table has more cells than are judged, so that no row is added to it.
+
+    What only matters for new rows need not be looked for in such a table.
+    """
+    return _is_sampled(real, preset) and _n_cells(real) > preset.sizes.max_judged_cells
+
+
+def _is_sampled(real: Table, preset: Preset) -> bool:
+    """Whether only some rows are learned."""
+    if preset.augment.commit.protocol == "paper":
+        return False
+    return len(real) > preset.sizes.max_learned_rows
+
+
+def _n_cells(real: Table) -> int:
+    return len(real) * len(real.schema.features)
 
 
 def _seconds(judge: Evaluator, rows: Table, n_folds: int) -> float:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from tabtap.table.kinds import names_an_identifier
 from tabtap.table.problems import quote, told
 from tabtap.table.schema import BoolArray, Column, FloatArray, IntArray, Kind
 from tabtap.table.split import RARE, even_sample, folds
-from tabtap.table.suspects import LostColumn, lost_columns
+from tabtap.table.suspects import LostColumn, lost_columns, row_numbers
 from tabtap.table.table import Table
 from tabtap.wording import counted
 
@@ -419,7 +418,7 @@ _SHOWN = 5
 
 def row_remarks(table: Table) -> list[Remark]:
     """Return the remarks on rows and classes."""
-    return [*_few(table), *_alike(table), *_classes(table)]
+    return [*_few(table), *_alike(table), *class_remarks(table)]
 
 
 def _few(table: Table) -> list[Remark]:
@@ -433,8 +432,8 @@ def _few(table: Table) -> list[Remark]:
 
 
 def _alike(table: Table) -> list[Remark]:
-    features = _row_numbers([*table.cells, *table.missing.T])
-    whole = _row_numbers([features, table.target])
+    features = row_numbers([*table.cells, *table.missing.T], len(table))
+    whole = row_numbers([features, table.target], len(table))
     n_copies = len(table) - len(np.unique(whole))
     # Of each set of equal features: how many different rows, the target included.
     _, first = np.unique(whole, return_index=True)
@@ -458,17 +457,8 @@ def _alike(table: Table) -> list[Remark]:
     return remarks
 
 
-def _row_numbers(columns: Sequence[NDArray[Any]]) -> IntArray:
-    """Return a number for each row; equal rows, holes included, have the same."""
-    numbers = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        _, code = np.unique(column, return_inverse=True)
-        pairs = numbers * (code.max() + 1) + code
-        _, numbers = np.unique(pairs, return_inverse=True)
-    return numbers
-
-
-def _classes(table: Table) -> list[Remark]:
+def class_remarks(table: Table) -> list[Remark]:
+    """Return the remarks on classes of few rows."""
     target = table.schema.target
     if target is None or target.task != "classification":
         return []

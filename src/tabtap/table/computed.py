@@ -28,6 +28,7 @@ from tabtap.table.schema import (
     number_name,
     time_unit,
 )
+from tabtap.table.suspects import row_numbers
 from tabtap.table.table import Table
 
 Operation = Literal["sum", "product", "ratio", "over square", "days", "years"]
@@ -49,6 +50,12 @@ _MOST_LUCK = -6.0
 
 _N_FIRST = 8
 """Rows that most formulas fail on, tried before all."""
+
+_N_SECOND = 1_000
+"""Rows on which what is left is tried then: what fails there fails."""
+
+_MANY_ROWS = 10_000
+"""Rows by which luck is ruled out.  Of more, all are only asked to confirm."""
 
 _YEAR = 365.25
 _HINTS = frozenset(
@@ -342,7 +349,7 @@ def _years(start: FloatArray, end: FloatArray) -> FloatArray:
     return np.where(known, year[1] - year[0] - early, np.nan)
 
 
-# ---- The search: every pair on a few rows first, what is left on all of them.
+# ---- The search: every pair on a few rows first, what is left on more, then on all.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -361,6 +368,16 @@ class _Scan:
     first: IntArray
     """A few rows, as complete as there are."""
 
+    stages: tuple[IntArray | slice, ...]
+    """Ever more rows on which a formula is tried, at last all of them."""
+
+    complete: FloatArray
+    """The rows without a hole, times apart.  Of many rows: as few as there are columns,
+    which have the same squares and products."""
+
+    n_complete: int
+    """How many rows have no hole."""
+
     @classmethod
     def of(cls, table: Table) -> _Scan | None:
         """Return the columns that formulas may be of; None if there are too few."""
@@ -375,10 +392,25 @@ class _Scan:
             return None
         used = np.asarray(places, dtype=np.int64)[able]
         is_time = [table.schema.features[p].kind is Kind.DATETIME for p in used]
-        numbers = numbers[:, able]
+        numbers = numbers if able.all() else numbers[:, able]
         full = np.argsort(np.isnan(numbers).sum(axis=1), kind="stable")
         some = full[np.linspace(0, len(full) // 2, _N_FIRST).astype(np.int64)]
-        return cls(table, used, numbers, np.array(is_time, dtype=np.bool_), some)
+        timed = np.array(is_time, dtype=np.bool_)
+        complete = np.isfinite(numbers[:, ~timed]).all(axis=1)
+        return cls(
+            table=table,
+            places=used,
+            numbers=numbers,
+            is_time=timed,
+            first=some,
+            stages=(
+                _spread(len(table), _N_SECOND),
+                *([_spread(len(table), _MANY_ROWS)] * (len(table) > _MANY_ROWS)),
+                slice(None),
+            ),
+            complete=_condensed(numbers, np.flatnonzero(complete), timed),
+            n_complete=int(complete.sum()),
+        )
 
     @property
     def results(self) -> list[int]:
@@ -397,16 +429,14 @@ class _Scan:
         for operation in ("product", "ratio", "over square"):
             yield from self._pairs(own, reach, operation)
         yield from self._times(own)
-        yield from self._multiples(own, reach)
+        yield from self._multiples(own)
         yield from self._long_sums(own)
 
-    def _multiples(self, own: int, reach: FloatArray) -> Iterator[Formula]:
+    def _multiples(self, own: int) -> Iterator[Formula]:
         for other in range(len(self.places)):
             if other == own or self.is_time[other]:
                 continue
-            factor = _factor(self.numbers[:, own], reach, self.numbers[:, other])
-            if factor is not None:
-                yield from self._checked(own, "sum", (other,), (factor,))
+            yield from self._checked(own, "sum", (other,))
 
     def _sums(self, own: int, reach: FloatArray) -> Iterator[Formula]:
         some = self.numbers[self.first]
@@ -428,10 +458,7 @@ class _Scan:
             )
             off = (np.nanmax(low, axis=0) > np.nanmin(high, axis=0))[None]
         for i, j in self._left(off, own, both=operation != "product"):
-            values = _joined(operation, self.numbers[:, i], self.numbers[:, j])
-            factor = _factor(self.numbers[:, own], reach, values)
-            if factor is not None:
-                yield from self._checked(own, operation, (i, j), (factor,))
+            yield from self._checked(own, operation, (i, j))
 
     def _times(self, own: int) -> Iterator[Formula]:
         times = np.flatnonzero(self.is_time)
@@ -446,11 +473,11 @@ class _Scan:
     def _long_sums(self, own: int) -> Iterator[Formula]:
         """Try a sum of three or more, with plus and minus signs."""
         others = np.flatnonzero(~self.is_time & (np.arange(len(self.places)) != own))
-        full = ~np.isnan(self.numbers[:, [own, *others]]).any(axis=1)
-        if len(others) < 3 or full.sum() < len(others) + _LEAST_ROWS:
+        if len(others) < 3 or self.n_complete < len(others) + _LEAST_ROWS:
             return
-        rows = self.numbers[full]
+        rows = self.complete
         scale = np.abs(rows[:, others]).max(axis=0)
+        scale[scale == 0] = 1.0  # one that is 0 wherever no other is missing
         solved = np.linalg.lstsq(rows[:, others] / scale, rows[:, own], rcond=None)[0]
         weights = np.rint(solved / scale)
         used = np.flatnonzero(weights)
@@ -476,48 +503,45 @@ class _Scan:
         own: int,
         operation: Operation,
         sources: tuple[int, ...],
-        factors: tuple[float, ...],
+        factors: tuple[float, ...] | None = None,
     ) -> Iterator[Formula]:
-        """Return a formula if it holds in all rows, and in enough of them."""
+        """Return a formula if it holds in all rows, and in enough of them.
+
+        Without factors, with the roundest one that fits.
+        """
         formula = Formula(
             position=int(self.places[own]),
             operation=operation,
             sources=tuple(int(self.places[s]) for s in sources),
-            factors=factors,
+            factors=factors or (np.nan,),
         )
-        parts = [self.numbers[:, s] for s in sources]
-        wanted = self.numbers[:, own]
-        made = _rounded(_evaluate(formula, parts), formula)
-        reach = _reach(self.table.schema.features[formula.position], wanted)
-        both = np.isfinite(made) & np.isfinite(wanted)
-        if not (np.abs(made - wanted)[both] <= reach[both]).all():
-            return
-        rows = np.unique(np.column_stack([wanted, *parts])[both], axis=0)
-        if len(rows) < _LEAST_ROWS or not all(_varies(part[both]) for part in parts):
-            return
-        n_free = len(rows) - len(sources) * (len(sources) > 2)
-        if not self._is_luck(rows[:, 0], reach[both], n_free):
-            yield self._with_holes(formula, parts, wanted, reach)
+        column = self.table.schema.features[formula.position]
+        trial, is_sure = None, False
+        for rows in self.stages:
+            parts = [self.numbers[rows, s] for s in sources]
+            trial = _Trial.of(formula, parts, self.numbers[rows, own], column)
+            if trial is None:
+                return
+            if not is_sure and len(trial.wanted) >= min(len(self.table), _MANY_ROWS):
+                if not self._is_sure(trial):
+                    return
+                is_sure = True
+        if trial is not None:
+            yield trial.with_holes()
 
-    def _with_holes(
-        self,
-        formula: Formula,
-        parts: Sequence[FloatArray],
-        wanted: FloatArray,
-        reach: FloatArray,
-    ) -> Formula:
-        """Return the formula with what is done where a source is missing."""
-        lacking = np.isfinite(wanted) & ~np.isfinite(_evaluate(formula, parts))
-        if not lacking.any():
-            return formula
-        as_zero = replace(formula, holes="zero")
-        made = _evaluate(as_zero, parts)
-        if (
-            formula.operation == "sum"
-            and (np.abs(made - wanted) <= reach)[lacking].all()
-        ):
-            return as_zero
-        return replace(formula, holes="drawn")
+    def _is_sure(self, trial: _Trial) -> bool:
+        """Whether a formula that holds is shown by so many rows that it is no luck."""
+        known = trial.known
+        parts = [part[known] for part in trial.parts]
+        wanted = trial.wanted[known]
+        if not all(_varies(part) for part in parts):
+            return False
+        numbers = row_numbers([wanted, *parts], len(wanted))
+        different = np.unique(numbers, return_index=True)[1]
+        if len(different) < _LEAST_ROWS:
+            return False
+        n_free = len(different) - len(parts) * (len(parts) > 2)
+        return not self._is_luck(wanted[different], trial.reach[known], n_free)
 
     def _is_luck(self, values: FloatArray, reach: FloatArray, n_free: int) -> bool:
         """Whether numbers that have nothing to do with the column might fit as well."""
@@ -526,6 +550,57 @@ class _Scan:
         tried = 6 * len(self.places) ** 2
         luck = n_free * np.log10(max(chance, 1e-12)) + np.log10(tried)
         return bool(luck > _MOST_LUCK)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trial:
+    """A formula, and some rows in none of which it fails."""
+
+    formula: Formula
+    parts: Sequence[FloatArray]
+    wanted: FloatArray
+    reach: FloatArray
+    known: BoolArray
+    """Where it gives a number, and there is one."""
+
+    @classmethod
+    def of(
+        cls,
+        formula: Formula,
+        parts: Sequence[FloatArray],
+        wanted: FloatArray,
+        column: Column,
+    ) -> _Trial | None:
+        """Try a formula, whose factor is found if it is NaN; None if it fails."""
+        reach = _reach(column, wanted)
+        if np.isnan(formula.factors[0]):
+            whole = parts[0]
+            if len(parts) > 1:
+                whole = _joined(formula.operation, *parts)
+            factor = _factor(wanted, reach, whole)
+            if factor is None:
+                return None
+            formula = replace(formula, factors=(factor,))
+        made = _rounded(_evaluate(formula, parts), formula)
+        known = np.isfinite(made) & np.isfinite(wanted)
+        if not (np.abs(made - wanted)[known] <= reach[known]).all():
+            return None
+        return cls(formula, parts, wanted, reach, known)
+
+    def with_holes(self) -> Formula:
+        """Return the formula with what is done where a source is missing."""
+        formula, parts, wanted = self.formula, self.parts, self.wanted
+        lacking = np.isfinite(wanted) & ~np.isfinite(_evaluate(formula, parts))
+        if not lacking.any():
+            return formula
+        as_zero = replace(formula, holes="zero")
+        made = _evaluate(as_zero, parts)
+        if (
+            formula.operation == "sum"
+            and (np.abs(made - wanted) <= self.reach)[lacking].all()
+        ):
+            return as_zero
+        return replace(formula, holes="drawn")
 
 
 def _has_numbers(column: Column) -> bool:
@@ -545,8 +620,12 @@ def _varies(values: FloatArray) -> bool:
     seen = values[np.isfinite(values)]
     if len(seen) < _LEAST_ROWS or np.abs(seen).max() > 1e15:
         return False
-    counts = np.unique(seen, return_counts=True)[1]
-    return len(counts) > 2 and len(seen) - int(counts.max()) >= _LEAST_OFF
+    # What varies enough in some of the rows does so in all of them.
+    return any(
+        len(counts) > 2 and int(counts.sum() - counts.max()) >= _LEAST_OFF
+        for rows in (_spread(len(seen), _N_SECOND), slice(None))
+        for counts in [np.unique(seen[rows], return_counts=True)[1]]
+    )
 
 
 def _reach(column: Column, values: FloatArray) -> FloatArray:
@@ -573,15 +652,38 @@ def _interval(
 
 
 def _factor(wanted: FloatArray, reach: FloatArray, made: FloatArray) -> float | None:
-    """Return the roundest factor that fits all rows, or None if none does."""
+    """Return the roundest factor that fits all rows: None if none does, NaN if any."""
     with np.errstate(all="ignore"):
         low, high = _interval(wanted, reach, made)
     bottom, top = float(low.max()), float(high.min())
-    if not (np.isfinite(bottom) and np.isfinite(top)) or bottom > top or top <= 0:
+    if bottom > top or top <= 0:
         return None
     middle = (bottom + top) / 2
+    if not np.isfinite(middle):
+        return float(np.nan)
     for digits in range(1, 13):
         rounded = float(f"{middle:.{digits}g}")
         if bottom <= rounded <= top:
             return rounded
     return middle
+
+
+def _spread(n_rows: int, n_wanted: int) -> IntArray:
+    """Return the numbers of some rows, evenly from the first to the last."""
+    return np.linspace(0, n_rows - 1, min(n_rows, n_wanted)).astype(np.int64)
+
+
+def _condensed(
+    numbers: FloatArray, complete: IntArray, is_time: BoolArray
+) -> FloatArray:
+    """Return complete rows; of many rows the triangle that stands for them.
+
+    Whatever least squares find in the rows they find in the triangle (R of QR).
+    """
+    if len(complete) <= _MANY_ROWS:
+        return numbers[complete]
+    triangle = np.empty((0, len(is_time)))
+    for rows in np.array_split(complete, len(complete) // _MANY_ROWS):
+        block = np.where(is_time, 0.0, numbers[rows])
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
+    return triangle

@@ -49,35 +49,54 @@ def copy_groups(table: Table) -> IntArray | None:
     >>> copy_groups(read_frame(few, "y")) is None
     True
     """
-    columns = list(_code_columns(table))
-    numbers = _row_numbers(columns, len(table))
+    numbers = row_numbers(_columns(table), len(table))
     sizes = np.bincount(numbers)
     n_equal = _pairs(sizes).sum()
     if n_equal == 0:
         return None
     _, first = np.unique(numbers, return_index=True)
     by_chance = _pairs(np.array([len(table)])).sum()
-    for codes in columns:
-        share = np.bincount(codes[first]) / len(first)
+    for column in _columns(table):
+        share = np.unique(column[first], return_counts=True)[1] / len(first)
         by_chance *= (share**2).sum()
     return numbers if by_chance < CHANCE * n_equal else None
 
 
-def _code_columns(table: Table) -> Iterator[IntArray]:
-    """Give every column that counts as codes, a hole being a value like any other."""
+def _columns(table: Table) -> Iterator[NDArray[Any]]:
+    """Give every column that counts, a hole being a value like any other."""
     for column_index, column in enumerate(table.schema.features):
-        if column.kind is not Kind.IDENTIFIER:
-            code = _codes(table.cells[column_index])
-            # What lies under a hole is not part of the row.
-            yield np.where(table.missing[:, column_index] > 0, 0, code + 1)
-    yield _codes(table.target)
+        if column.kind is Kind.IDENTIFIER:
+            continue
+        hole = table.missing[:, column_index] > 0
+        cells = table.cells[column_index]
+        # What lies under a hole is not part of the row.
+        yield np.where(hole, 0, _codes(cells) + 1) if hole.any() else cells
+    yield table.target
 
 
-def _row_numbers(columns: Iterable[IntArray], n_rows: int) -> IntArray:
-    """Return a number for each row, from 0 as they appear; equal rows share it."""
+def row_numbers(columns: Iterable[NDArray[Any]], n_rows: int) -> IntArray:
+    """Return a number for each row, from 0 as they appear; equal rows share it.
+
+    Rows that no other is like so far are not looked at again.
+
+    Examples
+    --------
+    >>> row_numbers([np.array([5, 5, 5, 3]), np.array([2.5, 1.0, 2.5, 2.5])], 4)
+    array([0, 1, 0, 2])
+    """
     numbers = np.zeros(n_rows, dtype=np.int64)
-    for code in columns:
-        numbers = _codes(numbers * (code.max(initial=0) + 1) + code)
+    shared, n_given = np.arange(n_rows), 1
+    for column in columns:
+        if not len(shared):
+            break
+        code = _codes(column[shared])
+        _, pair, counts = np.unique(
+            numbers[shared] * (code.max() + 1) + code,
+            return_inverse=True,
+            return_counts=True,
+        )
+        numbers[shared] = n_given + pair
+        shared, n_given = shared[counts[pair] > 1], n_given + len(counts)
     _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
