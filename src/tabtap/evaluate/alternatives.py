@@ -276,7 +276,9 @@ def _told(referee: FoldReferee, one: Tried, *, is_enough: bool) -> Alternative:
         name=one.name,
         words=one.words,
         figure=figure_kinds(referee.real)[0].name,
-        value=referee.error.measured(plain_figure(referee.real, [one.answers])),
+        value=referee.error.measured(
+            plain_figure(referee.real, [one.answers], referee.error.weights)
+        ),
         score=referee.error.measured(one.scores),
         is_enough=is_enough,
         note=one.note,

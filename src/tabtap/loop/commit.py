@@ -78,6 +78,9 @@ class CrossfitCommitment:
     no_harm: Mapping[str, float] = field(default_factory=dict)
     """Columns whose groups may not be harmed, and what a group may lose."""
 
+    weights: FloatArray | None = None
+    """Shape (n_real,): what real rows count in the referee's scores, 1 on average."""
+
     def check(self, request: CommitRequest) -> Decision:
         """Score the pool beside real rows only and beside the incumbent."""
         if self.lineages is not None:
@@ -181,7 +184,8 @@ class CrossfitCommitment:
         worth = worth_of(self.referee.name, over_real, figures)
         scores = evidence["real"], evidence["after"]
         groups = group_effects(
-            self.real, self.no_harm, scores, self._bars, self.clusters
+            *(self.real, self.no_harm, scores, self._bars),
+            *(self.clusters, self.weights),
         )
         verdict = _Verdict(
             shown=bool(over_real.lower > 0.0),
@@ -353,21 +357,26 @@ def group_effects(
     scores: Sequence[FloatArray],
     bars: Bars,
     clusters: IntArray | None = None,
+    weights: FloatArray | None = None,
 ) -> tuple[GroupEffect, ...]:
     """Return what new rows do to every group of some columns.
 
-    ``scores`` are those of the real rows without new ones and with them.
+    ``scores`` are those of the real rows without new ones and with them; where rows
+    count by weights, their mean over all rows is the weighted one.
     """
     before, after = scores
+    weight = np.ones(len(real)) if weights is None else weights
     effects = []
     for column, allowed in no_harm.items():
         for value, rows in groups_of(real, column):
             effect = GroupEffect(
                 column=column, value=value, n_rows=int(rows.sum()), allowed_loss=allowed
             )
-            if effect.n_rows >= FEWEST_ROWS:
+            share = float(weight[rows].mean())
+            if effect.n_rows >= FEWEST_ROWS and share > 0.0:
                 together = None if clusters is None else clusters[rows]
-                change = gain_bound(before[rows], after[rows], BAR, bars, together)
+                own = before[rows] / share, after[rows] / share
+                change = gain_bound(*own, BAR, bars, together)
                 effect = replace(effect, change=change)
             effects.append(effect)
     return tuple(effects)
