@@ -196,6 +196,8 @@ class CrossfitCommitment:
         )
         if self.clusters is not None:
             evidence = evidence | {"clusters": self.clusters.astype(np.float64)}
+        if self.weights is not None:
+            evidence = evidence | {"weights": self.weights}
         return Certificate(
             window=request.window,
             protocol="crossfit",
