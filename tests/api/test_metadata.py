@@ -15,6 +15,7 @@ from stand_ins import Listener
 
 from tabtap.api import TabularAugmenter
 from tabtap.errors import UserInputError
+from tabtap.result import load_result, verify
 
 VISIT = np.repeat(np.arange(10), 4)
 
@@ -146,6 +147,19 @@ def test_weights_count_in_the_scores_of_the_check(tiny, patients):
     assert weighed.scorer == "linear by weighted score"
     assert weighed.score_real != plain.score_real
     assert np.ptp(weighed.evidence["real"][22:]) == 0.0  # what counts nothing
+
+
+def test_a_weighted_result_with_groups_that_may_not_be_harmed_is_verified(
+    tiny, patients, tmp_path
+):
+    X, y, _ = patients
+    augmenter = make(tiny, "linear", no_harm="clinic")
+
+    result = augmenter.fit(X, y, sample_weight=WEIGHT).result_
+    result.save(tmp_path / "r.tap")
+
+    assert result.certificates[0].groups
+    assert verify(load_result(tmp_path / "r.tap")) == []
 
 
 def test_equal_weights_change_nothing(tiny, patients):
