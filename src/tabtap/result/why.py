@@ -246,6 +246,8 @@ def recommendation(result: AugmentResult, check: Certificate) -> str:
 
 def _change(figure: Figure) -> str:
     change = figure.change
+    if change.value == change.margin == 0.0:
+        return "no change in any row"
     return f"{signed_figure(change.value)}{bar_text(change)}"
 
 
