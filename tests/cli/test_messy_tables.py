@@ -52,7 +52,7 @@ COMPUTED = {
 
 ASKED = {
     "clinic": {("groups", "Patient"), ("spelling", "Geschlecht")},
-    "shop": set(),
+    "shop": {("refused", "comment")},
     "lab": set(),
     "sensors": {("code", "humidity")},
     "survey": {("code", "Age"), ("code", "Children")},

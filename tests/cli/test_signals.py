@@ -31,3 +31,36 @@ def test_the_first_signal_ends_in_order_and_the_second_at_once(first):
 
     assert done.stdout == "in order\n"
     assert done.returncode == 130
+
+
+CLOSED = """
+import os, signal
+from tabtap.cli.terminal import interruptible
+if {nohup}:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+try:
+    with interruptible():
+        try:
+            os.kill(os.getpid(), signal.SIGHUP)
+            print("goes on", flush=True)
+        finally:
+            os.kill(os.getpid(), signal.SIGHUP)  # the shell says it again
+            print("closed", flush=True)
+except KeyboardInterrupt:
+    print("in order", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("nohup", "said"),
+    [(False, "closed\nin order\n"), (True, "goes on\nclosed\n")],
+    ids=["closed", "nohup"],
+)
+def test_a_terminal_that_is_closed_ends_in_order_though_it_is_told_twice(nohup, said):
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED.format(nohup=nohup)],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+    assert done.stdout == said
+    assert done.returncode == 0

@@ -147,3 +147,64 @@ def test_shares_of_many_rows_have_the_error_of_blocks():
 
     assert by_row.mean() == pytest.approx(values.mean())
     assert by_row.std() == pytest.approx(values.std(), rel=0.15)
+
+
+WEIGHTS = np.where(np.arange(N_ROWS) % 4, 0.2, 3.4)  # the mean is 1
+
+
+def weighted(rows, answers, weights=WEIGHTS):
+    error = ErrorBar(5, weights=weights)
+    made = figures(rows, [answers], [answers], [answers], error)
+    return {figure.name: figure.with_rows for figure in made}
+
+
+def values(found):
+    return {name: figure.value for name, figure in found.items()}
+
+
+def test_weighted_figures_of_labels_are_those_of_scikit_learn(labels):
+    stated = RNG.dirichlet([1.0, 1.0, 1.0], N_ROWS)
+
+    found = weighted(labels, stated[None])
+
+    truth, own = labels.target, {"sample_weight": WEIGHTS}
+    areas = [roc_auc_score(truth == code, stated[:, code], **own) for code in range(3)]
+    assert values(found) == pytest.approx(
+        {
+            "accuracy": accuracy_score(truth, stated.argmax(axis=1), **own),
+            "AUC": np.mean(areas),
+            "log loss": log_loss(truth, stated, **own),
+            "Brier score": brier_score_loss(truth, stated, scale_by_half=True, **own),
+        }
+    )
+
+
+def test_weighted_figures_of_numbers_are_those_of_scikit_learn(numbers):
+    told = numbers.target_values + 10 * RNG.normal(size=N_ROWS)
+
+    found = weighted(numbers, told[None])
+
+    truth, own = numbers.target_values, {"sample_weight": WEIGHTS}
+    assert values(found) == pytest.approx(
+        {
+            "RMSE": root_mean_squared_error(truth, told, **own),
+            "MAE": mean_absolute_error(truth, told, **own),
+            "R2": r2_score(truth, told, **own),
+        }
+    )
+
+
+@pytest.mark.parametrize("which", ["labels", "numbers"])
+def test_the_bar_of_a_weighted_figure_grows_as_few_rows_come_to_count(which, request):
+    rows = request.getfixturevalue(which)
+    answers = RNG.dirichlet([1.0, 1.0, 1.0], N_ROWS)
+    if which == "numbers":
+        answers = rows.target_values + 10 * RNG.normal(size=N_ROWS)
+    few = np.where(np.arange(N_ROWS) < 5, 8.0, 0.0)
+
+    even = weighted(rows, answers[None], np.ones(N_ROWS))
+    uneven = weighted(rows, answers[None], few)
+
+    for name in ("accuracy", "RMSE"):
+        if name in even:
+            assert uneven[name].margin > even[name].margin

@@ -24,7 +24,7 @@ WITH_ROWS = replace(
 FETCH = Alternative(
     name="tabpfn-v1", words="Use TabPFN v1.", note="Its weights are to be fetched."
 )
-NO = "no, something does better"
+NO = "no, another way scores higher"
 
 
 def flat(text):

@@ -1,3 +1,5 @@
+import io
+import json
 import zipfile
 from dataclasses import replace
 from decimal import Decimal
@@ -10,6 +12,8 @@ import pytest
 from tabtap.domain import Candidates
 from tabtap.domain.judgement import table_sha256
 from tabtap.loop import Stop
+from tabtap.loop.commit import group_name
+from tabtap.report import write_report
 from tabtap.result import AugmentResult, RunAbout, load_result, verify
 from tabtap.result.forgetting import as_given
 from tabtap.table import read_frame, write_frame
@@ -267,3 +271,122 @@ def test_both_forms_of_a_hole_stay_where_no_value_does():
     assert [value is None for value in less] == [
         value is None for value in cells.drop(GONE)
     ]
+
+
+# ---- Certificates, notes, the file's form, and every page that is made of them.
+
+
+@pytest.fixture
+def patients():
+    """Thirty-six visits; patient p02 is alone at a site and with a number and a day."""
+    n = 36
+    own = np.arange(n) // 3 == 2
+    frame = pd.DataFrame(
+        {
+            "site": np.where(own, "Xanten", np.where(np.arange(n) % 2, "Ulm", "Zeitz")),
+            "dose": np.where(own, 77.125, np.arange(n) * 0.5),
+            "ill": ["no", "yes"] * (n // 2),
+        }
+    )
+    return read_frame(frame, "ill"), np.array([f"p{k // 3:02d}" for k in range(n)])
+
+
+TOLD = ("Xanten", "77.125", "p02")
+SOURCE = {
+    "format": "csv", "dialect": None, "written": [], "columns": None,
+    "styles": [
+        {"name": "dose", "spelling": ["", "", "", False, [[77.125, "<77.125"]], ""]},
+        {"name": "site", "spelling": None},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def told(make_result, patients):
+    """A result whose certificates, notes and source name what only p02 has."""
+    real, groups = patients
+    result = make_result(
+        real, groups=groups, no_harm={"site": 0.02, "dose": 0.02}, gain=0.03
+    )
+    # Rows of other patients that were given a cell of hers tell it, and stay.
+    drawn = write_frame(result.delivered.rows)
+    own = (drawn["site"] == "Xanten") | (drawn["dose"] == 77.125)
+    hers = np.isin(result.delivered.rows.origin, [6, 7, 8])
+    result = replace(result, delivered=result.delivered.take(hers | ~own.to_numpy()))
+    harmed = [
+        replace(
+            check,
+            groups=(*check.groups, replace(check.groups[-1], value="at most 77.125")),
+            reason=f"so, but {group_name(check.groups[0])} loses 0.1",
+            evidence={
+                **check.evidence,
+                "weights": np.where(groups == "p02", 77.125, 1.0),
+            },
+        )
+        for check in result.certificates
+    ]
+    about = replace(
+        result.about,
+        notes=(*result.about.notes, "Site 'Xanten' has 3 rows.", "Of p02, see p01."),
+        source=json.dumps(SOURCE),
+    )
+    return replace(result, certificates=tuple(harmed), about=about)
+
+
+def all_texts(result, folder):
+    """Return everything that is written of a result, member by member."""
+    result.save(folder / "r.tap")
+    with zipfile.ZipFile(folder / "r.tap") as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    for name in ("synthetic.parquet", "provenance.parquet"):  # which are compressed
+        rows = pd.read_parquet(io.BytesIO(parts[name]))
+        parts[name] = rows.to_csv().encode()
+    write_report(result, folder / "r.html")
+    result.write_datasheet(folder / "r.md")
+    result.write_datasheet(folder / "r.json")
+    for page in ("r.html", "r.md", "r.json"):
+        parts[page] = (folder / page).read_bytes()
+    parts["html"] = result._repr_html_().encode()
+    parts["why"] = result.why.encode()
+    return parts
+
+
+@pytest.mark.parametrize("by", ["group", "row"])
+def test_nothing_that_is_written_names_what_only_forgotten_rows_had(told, tmp_path, by):
+    less = told.forget(group="p02") if by == "group" else told.forget([6, 7, 8])
+
+    before, after = (all_texts(one, tmp_path) for one in (told, less))
+
+    for text in TOLD:
+        assert any(text.encode() in part for part in before.values())
+        assert [n for n, part in after.items() if text.encode() in part] == []
+    number = np.float64(77.125).tobytes()
+    assert number in before["result.safetensors"]
+    assert number not in after["result.safetensors"]
+    assert b"Zeitz" in after["result.safetensors"]
+
+
+def test_what_a_certificate_named_is_said_to_be_forgotten(told):
+    check = told.forget(group="p02").certificates[0]
+
+    named = [group.value for group in check.groups]
+    assert "a forgotten value" in named
+    assert named[-1] == "at most a forgotten value"
+    assert {"Ulm", "Zeitz"} <= {*named}
+
+
+def test_notes_that_name_nothing_forgotten_stay(told):
+    notes = told.forget(group="p02").forget(0).about.notes
+
+    assert notes[0] == "Nothing was asked of anyone."
+    assert notes.count("Notes that named values of rows removed since were left out.")
+    assert sum(note.startswith("Real row") for note in notes) == 2
+
+
+def test_a_forgotten_result_is_verified_as_before(make_result, patients):
+    real, groups = patients
+    result = make_result(real, groups=groups, no_harm={"site": 0.02}, gain=0.03)
+
+    found = verify(result.forget(group="p02"))
+
+    assert {finding.kind for finding in found} == {"forgotten"}

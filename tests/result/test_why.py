@@ -4,6 +4,7 @@ import pytest
 
 from tabtap.domain import Alternative, Bound, Figure, Measured
 from tabtap.loop import Stop
+from tabtap.result.why import _change, advice_line
 
 OWN_SCORE = "score: half of it accuracy, half 1 less half the Brier score"
 
@@ -303,3 +304,35 @@ def test_new_groups_are_said_not_to_be_tested_where_a_column_looks_like_them(res
         "Rows of one 'patient' stood on both sides of the checks, so nothing is said "
         "of a new 'patient'; with groups='patient' it would be."
     ) in why
+
+
+@pytest.mark.parametrize(
+    ("is_enough", "said"),
+    [
+        (True, "Train it (accuracy 1 in every row)."),
+        (False, "Train it (accuracy 1 in every row; another way is shown to score"),
+    ],
+)
+def test_advice_of_a_perfect_accuracy_has_no_bar_and_is_never_called_less(
+    is_enough, said
+):
+    option = Alternative(
+        name="it alone",
+        words="Train it.",
+        figure="accuracy",
+        value=Measured(1.0, 0.0),
+        is_enough=is_enough,
+    )
+
+    assert advice_line(option).startswith(said)
+
+
+def test_a_figure_that_no_row_changed_is_said_to_be_the_same():
+    flat = Measured(1.0, 0.0)
+    same = replace(
+        figure(),
+        **dict.fromkeys(("best_alone", "without", "with_rows"), flat),
+        change=Measured(0.0, 0.0),
+    )
+
+    assert _change(same) == "no change in any row"

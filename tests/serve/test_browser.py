@@ -170,6 +170,18 @@ def test_bad_files_are_told_and_the_page_goes_on(start, open_page, tmp_path):
     assert [path.name for path in server.folder.iterdir()] == ["serve.lock"]
 
 
+def test_a_page_whose_terminal_is_closed_ends_in_order(start, open_page, birds):
+    server = start()
+    page = open_page(server.address)
+    drop(page, "birds.csv", birds)
+    page.wait_for_selector("#field-target")
+
+    code, _ = server.end(signal.SIGHUP)
+
+    assert code == 0
+    assert [path.name for path in server.folder.iterdir()] == ["serve.lock"]
+
+
 @pytest.mark.slow
 def test_from_the_drop_to_the_download(start, open_page, birds, tmp_path, quick_table):
     server = start()

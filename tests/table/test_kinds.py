@@ -1,6 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tabtap.errors import BadTableError
 from tabtap.table import Kind, read_frame
@@ -194,6 +196,50 @@ def test_prose_may_be_kept_as_an_identifier():
     prose = [f"a sentence of several words, number {i}" for i in range(20)]
 
     assert kind_of(prose, kinds={"column": "identifier"}).kind is Kind.IDENTIFIER
+
+
+WORD = st.text("abcdefghij", min_size=2, max_size=9)
+SENTENCE = st.lists(WORD, min_size=4, max_size=9).map(" ".join)
+REMARK = st.one_of(WORD, st.lists(WORD, min_size=2, max_size=3).map(" ".join))
+
+
+@given(
+    sentences=st.lists(SENTENCE, min_size=6, max_size=40, unique=True),
+    remarks=st.lists(REMARK, min_size=6, max_size=24, unique=True),
+    n_again=st.integers(0, 12),
+    data=st.data(),
+)
+def test_comments_short_and_long_are_free_text_though_some_come_back(
+    sentences, remarks, n_again, data
+):
+    # At most four remarks to a sentence, and on average a comment is met twice at most.
+    kept = remarks[: 4 * len(sentences)]
+    often = [kept[0]] * min(n_again, len(sentences) + len(kept))
+    cells = data.draw(st.permutations([*sentences, *kept, *often]))
+
+    with pytest.raises(BadTableError, match=r"looks like free text.*'identifier'"):
+        kind_of(cells)
+
+    assert kind_of(cells, kinds={"column": "category"}).kind is Kind.CATEGORY
+
+
+@given(labels=st.lists(REMARK, min_size=2, max_size=40, unique=True), data=st.data())
+def test_labels_of_up_to_three_words_are_never_free_text(labels, data):
+    more = data.draw(st.lists(st.sampled_from(labels), min_size=10, max_size=60))
+
+    assert kind_of([*labels, *more]).kind in (Kind.CATEGORY, Kind.IDENTIFIER)
+
+
+@given(answers=st.lists(SENTENCE, min_size=2, max_size=30, unique=True))
+def test_answers_that_come_back_are_a_category_however_long(answers):
+    assert kind_of(answers * 4).kind is Kind.CATEGORY
+
+
+def test_the_example_of_free_text_is_a_sentence():
+    cells = ["ok", *(f"much too small for number {i}" for i in range(11))]
+
+    with pytest.raises(BadTableError, match=r"'much too small for number 0' .row 1."):
+        kind_of(cells)
 
 
 def test_the_most_frequent_form_of_a_hole_comes_first():

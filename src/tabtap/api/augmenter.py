@@ -36,10 +36,12 @@ from tabtap.api.choices import (
     names_a_column,
     one_learner,
     read_groups,
+    read_weights,
     remark_sentence,
     table_notes,
     task_of,
     warn_of_cost,
+    weight_notes,
     with_notes,
 )
 from tabtap.api.large import LARGE_PANEL, Whole, is_beyond_judging
@@ -151,6 +153,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         Columns of the features, and their names where they are strings.
     sample_indices_ : array of shape (n_rows,)
         Real row of each row returned: itself, or the parent of a synthetic row.
+    sample_weight_ : array of shape (n_rows,) or None
+        Weight of each row returned, where weights were passed: a synthetic row has that
+        of its parent.
 
     Examples
     --------
@@ -221,8 +226,11 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         self.verbose = verbose
 
     # What pipelines of imbalanced-learn pass on: whoever passes groups means them to be
-    # kept apart here as well.
-    __metadata_request__fit_resample: ClassVar[dict[str, bool]] = {"groups": True}
+    # kept apart here as well, and whoever weighs rows means these.
+    __metadata_request__fit_resample: ClassVar[dict[str, bool]] = {
+        "groups": True,
+        "sample_weight": True,
+    }
 
     def fit_resample(
         self,
@@ -243,7 +251,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
             Rows that belong together, where the setting of that name is None: so they
             come from ``cross_validate`` by metadata routing.
         sample_weight : array of shape (n_rows,), optional
-            Refused unless all weights are equal: a new row has none.
+            What each row counts.  The learner of the promise is fitted with them where
+            it can be, and rows count by them in every score.  ``sample_weight_`` has
+            those of the rows returned, to train with.
 
         Returns
         -------
@@ -259,9 +269,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         UserInputError
             If a setting cannot be used.
         """
-        check_weights(sample_weight)
         (frame, target), wrap = unwrap(X, y)
-        self.fit_table(frame, y=target, groups=groups)
+        passed: Any = {"groups": groups, "sample_weight": sample_weight}
+        self.fit_table(frame, y=target, **passed)
         return wrap(self.result_.augmented())
 
     def fit(self, X: Any, y: Any, **metadata: Any) -> TabularAugmenter:  # noqa: ANN401
@@ -277,9 +287,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         Parameters
         ----------
         **requests : bool, str or None
-            ``groups=True`` (the default): what is passed under that name; ``False``:
-            never; a text: what is passed under another name.  ``None``: passing it is
-            an error.
+            ``groups`` or ``sample_weight``.  ``True`` (the default): what is passed
+            under that name; ``False``: never; a text: what is passed under another
+            name.  ``None``: passing it is an error.
 
         Raises
         ------
@@ -314,11 +324,13 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         *,
         y: Any = None,  # noqa: ANN401
         groups: Any = None,  # noqa: ANN401
+        sample_weight: Any = None,  # noqa: ANN401
         observer: Any = None,  # noqa: ANN401
     ) -> AugmentResult:
         """Run on one frame that holds its target, or on features and ``y``.
 
-        ``groups`` are used where the setting of that name is None.
+        ``groups`` are used where the setting of that name is None; ``sample_weight`` is
+        what rows count, as in ``fit_resample``.
 
         Returns
         -------
@@ -346,7 +358,11 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         request, more = with_notes(
             lambda: with_timed_teacher(self._request(real, codes, named), self.budget)
         )
-        request = replace(request, computed=computed)
+        weights = read_weights(sample_weight, len(frame))
+        if weights is not None:
+            check_weights(weights, real, request.config.commit.protocol)
+        request = replace(request, computed=computed, weights=weights)
+        judge = request.referee.evaluator
         narrator = narrator_for(self.verbose)
         terms = RunOptions(
             budget="auto" if self.budget == "auto" else int(self.budget),
@@ -358,6 +374,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
                 *learned.notes,
                 *told,
                 *more,
+                *weight_notes(weights, judge, task_of(real)),
                 *copies_note(request.all_groups if labels is None else None),
             ),
             index=getattr(frame, "index", None),
@@ -375,6 +392,9 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         self.sample_indices_ = np.concatenate(
             [np.arange(n_given), self.result_.parent_indices]
         )
+        self.sample_weight_ = None
+        if sample_weight is not None:
+            self.sample_weight_ = np.asarray(sample_weight)[self.sample_indices_]
         return self.result_
 
     def _remember_features(self, real: Table) -> None:

@@ -39,6 +39,7 @@ from tabtap.evaluate.evaluators import (
     PanelEvaluator,
     booster,
     panel_learners,
+    takes_no_weights,
 )
 from tabtap.evaluate.learners import Estimator
 from tabtap.evaluate.metric import Metric, metric_of
@@ -50,11 +51,12 @@ from tabtap.inspection.inspect import (
     leak_remarks,
 )
 from tabtap.loop.commit import ALLOWED_LOSS, named_columns
+from tabtap.stages import Evaluator
 from tabtap.table.computed import Formula
-from tabtap.table.schema import IntArray, Task
+from tabtap.table.schema import FloatArray, IntArray, Task
 from tabtap.table.suspects import copy_groups, lost_columns, target_copies
 from tabtap.table.table import Table
-from tabtap.wording import capital
+from tabtap.wording import capital, listed
 
 
 def choose_judge(
@@ -307,15 +309,54 @@ def check_words(
         raise bad_setting("random_state", None, must, "Try 0.")
 
 
-def check_weights(sample_weight: Any) -> None:  # noqa: ANN401
-    """Refuse weights of rows that would make a difference."""
-    if sample_weight is None or len(np.unique(np.asarray(sample_weight))) <= 1:
-        return
-    raise UserInputError(
-        "sample_weight cannot be honoured: a new row has no weight, and judges count "
-        "every real row once. Leave it out; to weigh classes, use a learner with "
-        "class_weight='balanced' or a scoring such as 'balanced_accuracy'."
+def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:  # noqa: ANN401
+    """Return weights of the rows given; None where they make no difference."""
+    if sample_weight is None:
+        return None
+    must = f"be {n_rows} numbers from 0, one for each row and not all of them 0"
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.zeros(0)
+    is_usable = weights.shape == (n_rows,) and bool(np.isfinite(weights).all())
+    if not is_usable or (weights < 0).any() or not weights.any():
+        way_out = "Leave it out where rows count the same."
+        raise bad_setting("sample_weight", _shape(sample_weight), must, way_out)
+    return None if (weights == weights[0]).all() else weights
+
+
+def _shape(given: Any) -> str:  # noqa: ANN401
+    shape = getattr(given, "shape", None)
+    return type(given).__name__ if shape is None else f"array of shape {shape}"
+
+
+def check_weights(weights: FloatArray, real: Table, protocol: str) -> None:
+    """Refuse weights that nothing could be judged by."""
+    if not weights[real.origin].any():
+        must = "be more than 0 for some row with a label"
+        raise bad_setting("sample_weight", 0, must, "Weigh rows that have labels.")
+    if protocol == "paper":
+        raise UserInputError(
+            "sample_weight cannot be honoured under the paper's protocol, which counts "
+            "every row once. Leave it out, or use preset='default'."
+        )
+
+
+def weight_notes(
+    weights: FloatArray | None, judge: Evaluator, task: Task
+) -> tuple[str, ...]:
+    """Say what weights do, and which learners are fitted without them."""
+    if weights is None:
+        return ()
+    said: tuple[str, ...] = (
+        "Rows count by their sample_weight in every score and figure; a new row has "
+        "the weight of the real row that it was made from.",
     )
+    if names := takes_no_weights(judge, task):
+        noun = "is" if len(names) == 1 else "are"
+        more = f"{listed(list(names))} cannot take sample_weight and {noun} fitted "
+        said = (*said, f"{more}without it.")
+    return said
 
 
 def is_whole(number: object) -> bool:

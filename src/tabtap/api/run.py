@@ -34,11 +34,13 @@ from tabtap.domain.judgement import table_sha256
 from tabtap.errors import FileFormatError, LongRunWarning, RunInterrupted
 from tabtap.evaluate.alternatives import TeacherAlone, Tried, alternatives
 from tabtap.evaluate.choose import ChosenEvaluator
+from tabtap.evaluate.evaluators import weighted
 from tabtap.evaluate.judging import (
     FoldReferee,
     FoldUtility,
     check_evaluator,
     check_metric,
+    mean_one,
 )
 from tabtap.evaluate.metric import Metric
 from tabtap.evaluate.teachers import (
@@ -73,7 +75,7 @@ from tabtap.stages import Commitment, Evaluator, Labeller, Observer
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.computed import Formula
 from tabtap.table.saved_schema import schema_to_json
-from tabtap.table.schema import IntArray
+from tabtap.table.schema import FloatArray, IntArray
 from tabtap.table.split import folds
 from tabtap.table.table import Table
 from tabtap.wording import learner_words, time_words
@@ -95,6 +97,9 @@ class Request:
     rules: Rules | None = None
     groups: IntArray | None = None
     """Rows that count as one: the user's groups, or exact copies."""
+
+    weights: FloatArray | None = None
+    """Of every row of the table given, where they are not all the same."""
 
     mixture: Wish = "real"
     carried: tuple[Hashable, ...] = ()
@@ -198,6 +203,7 @@ def make_context(
             *(referee.real, refereed, config.commit, referee.clusters, teacher),
             lineages=referee.lineages,
             no_harm=request.no_harm,
+            weights=referee.error.weights,
         )
     else:
         name = request.evaluator.evaluator.name
@@ -218,8 +224,11 @@ def referee_of(request: Request, lineages: Lineages) -> FoldReferee:
     """Return who judges whole pools, on all rows."""
     if request.whole is not None:
         lineages = request.whole.lineages(lineages, request.seed)
-    judge, metric = request.referee.evaluator, request.metric
-    return FoldReferee(request.all_rows, lineages, judge, metric, request.all_groups)
+    judge, metric, weights = request.referee.evaluator, request.metric, request.weights
+    real = request.all_rows
+    if weights is not None:
+        metric = metric.weighted(mean_one(weights, real))
+    return FoldReferee(real, lineages, judge, metric, request.all_groups, weights)
 
 
 LONG_TEACHING = 30.0
@@ -388,6 +397,9 @@ class Checkpoint:
         }
         if request.no_harm:
             decides["no harm"] = dict(request.no_harm)
+        if request.weights is not None:
+            weights = request.weights.astype("<f8").tobytes()
+            decides["weights"] = hashlib.sha256(weights).hexdigest()
         if request.whole is not None:
             decides["whole"] = table_sha256(request.whole.real)
         own = {part: text for part, text in request.own.described.items() if text}
@@ -475,7 +487,7 @@ def run(request: Request, terms: RunOptions) -> AugmentResult:
         stop = Stop.BUDGET if terms.budget == 0 else Stop.SIZE
         outcome = Outcome(fresh_start(request), stop)
         return _result(request, terms, lineages, outcome, watch, AskedTargets())
-    check_metric(request.metric, request.real)
+    check_metric(referee_of(request, lineages).metric, request.real)
     _check_judges(request, lineages, watch)
     check_gates(request.own.gates, request.real, lineages)
     if request.own.inpainter is not None:
@@ -514,7 +526,8 @@ def _check_judges(request: Request, lineages: Lineages, watch: Stopwatch) -> Non
     real, fold, carried = request.real, lineages.partitions[0], request.carried
     if lineages.crossfit:  # under the paper's protocol no referee is asked
         with watch.running("referee"):
-            check_evaluator(request.referee.evaluator, real, fold, "referee", carried)
+            judge = weighted(request.referee.evaluator, request.weights)
+            check_evaluator(judge, real, fold, "referee", carried)
             if "referee" in request.own.described:
                 check_own_judge(request.referee.evaluator, real, lineages, "referee")
     with watch.running("evaluator"):

@@ -16,7 +16,7 @@ EPILOG = """Examples:
 $ tabtap serve
 $ tabtap serve --port 9000 --no-browser
 
-Exit codes: 0 ended by Ctrl-C, 2 bad input."""
+Exit codes: 0 ended by Ctrl-C or with its terminal, 2 bad input."""
 
 _EXTRA = {"extra": "serve", "purpose": "The page"}
 
@@ -67,5 +67,8 @@ def serve(
         finally:
             n_kept = jobs.close()
     kept = f"{counted(n_kept, 'unfinished run')} kept for a week" if n_kept else ""
-    screen.say(f"Ended; files and results are deleted{', ' + kept if kept else ''}.")
+    with suppress(OSError):
+        screen.say(
+            f"Ended; files and results are deleted{', ' + kept if kept else ''}."
+        )
     return YES

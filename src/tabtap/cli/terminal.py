@@ -309,8 +309,14 @@ _WATCHED = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn a first signal into KeyboardInterrupt and a second into the end."""
+    """Turn a first signal into KeyboardInterrupt and a second into the end.
+
+    A terminal that is closed counts as a first signal, unless nohup was asked for.
+    """
     before = {number: signal.signal(number, _first) for number in _WATCHED}
+    closed = getattr(signal, "SIGHUP", None)  # Windows has none
+    if closed is not None and signal.getsignal(closed) is not signal.SIG_IGN:
+        before[closed] = signal.signal(closed, _terminal_closed)
     try:
         yield
     finally:
@@ -323,6 +329,13 @@ def _first(number: int, frame: FrameType | None) -> None:
     for watched in _WATCHED:
         signal.signal(watched, _second)
     raise KeyboardInterrupt(number)
+
+
+def _terminal_closed(number: int, frame: FrameType | None) -> None:
+    """End as if asked to; system and shell may each say it, so once is enough."""
+    del frame
+    signal.signal(number, signal.SIG_IGN)
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _second(number: int, frame: FrameType | None) -> None:

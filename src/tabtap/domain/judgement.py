@@ -316,7 +316,8 @@ class Certificate:
 
     evidence: Mapping[str, FloatArray] = field(default_factory=dict)
     """Scores that the bounds were computed from: ``real``, ``before``, ``after``, and
-    ``clusters`` where rows belong together; fold gains under the paper's protocol.
+    ``clusters`` where rows belong together, ``weights`` where rows count by these (the
+    scores are weighed already); fold gains under the paper's protocol.
     With the pool, a row's scores are those of the part of it and the learner that do
     best on the other folds (``best_elsewhere``)."""
 

@@ -281,7 +281,9 @@ def _told(referee: FoldReferee, one: Tried, *, is_enough: bool) -> Alternative:
         words=one.words,
         figure=figure_kinds(referee.real)[0].name,
         value=one.value
-        or referee.error.measured(plain_figure(referee.real, [one.answers])),
+        or referee.error.measured(
+            plain_figure(referee.real, [one.answers], referee.error.weights)
+        ),
         score=referee.error.measured(one.scores),
         is_enough=is_enough,
         note=one.note,

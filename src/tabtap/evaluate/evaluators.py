@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -26,7 +27,15 @@ from sklearn.preprocessing import StandardScaler
 
 from tabtap.domain import LearnerPrediction, Prediction, mix
 from tabtap.errors import UserInputError, bad_setting
-from tabtap.evaluate.learners import SEED, Estimator, Learners, answer_with, task_of
+from tabtap.evaluate.learners import (
+    SEED,
+    Estimator,
+    Learners,
+    answer_with,
+    task_of,
+    weight_argument,
+)
+from tabtap.stages import Evaluator
 from tabtap.table.schema import FloatArray, Task
 from tabtap.table.table import Table
 
@@ -83,14 +92,22 @@ class EstimatorEvaluator:
         self.name = name or type(estimator).__name__
         self.n_jobs = n_jobs
         self.share = share
+        self.weights: FloatArray | None = None
 
     def predict(
         self, contexts: Sequence[Table], queries: Sequence[Table]
     ) -> list[Prediction]:
         """Return one prediction per (context, queries) pair, in the order given."""
         learners = {self.name: with_scaled_leaves(self.estimator, self.share)}
-        answers = answer_with(learners, contexts, queries, n_jobs=self.n_jobs)
+        settings: Any = {"n_jobs": self.n_jobs, "weights": self.weights}
+        answers = answer_with(learners, contexts, queries, **settings)
         return [answer[self.name] for answer in answers]
+
+    def weighted(self, weights: FloatArray) -> EstimatorEvaluator:
+        """Return one that fits with weights of the rows of the table given."""
+        other = copy(self)
+        other.weights = weights
+        return other
 
 
 LEAF_SETTINGS = ("min_child_samples", "min_data_in_leaf", "min_samples_leaf")
@@ -260,6 +277,8 @@ class PanelEvaluator:
     share: float = 1.0
     members: tuple[str, ...] = PANEL
     is_mean: bool = True
+    weights: FloatArray | None = field(default=None, compare=False, repr=False)
+    """Of the rows of the table given, if they differ."""
 
     @property
     def name(self) -> str:
@@ -282,8 +301,34 @@ class PanelEvaluator:
     ) -> list[Prediction]:
         """Return one prediction per (context, queries) pair, in the order given."""
         learners = self.learners(task_of(contexts, queries))
-        answers = answer_with(learners, contexts, queries, n_jobs=self.n_jobs)
+        settings: Any = {"n_jobs": self.n_jobs, "weights": self.weights}
+        answers = answer_with(learners, contexts, queries, **settings)
         return [PanelPrediction(MappingProxyType(answer)) for answer in answers]
+
+    def weighted(self, weights: FloatArray) -> PanelEvaluator:
+        """Return one that fits with weights of the rows of the table given."""
+        return replace(self, weights=weights)
+
+
+def weighted(evaluator: Evaluator, weights: FloatArray | None) -> Evaluator:
+    """Return an evaluator that fits with weights, if there are any and it can."""
+    if weights is None or not isinstance(
+        evaluator, (PanelEvaluator, EstimatorEvaluator)
+    ):
+        return evaluator
+    return evaluator.weighted(weights)
+
+
+def takes_no_weights(evaluator: Evaluator, task: Task) -> tuple[str, ...]:
+    """Return the learners of an evaluator that are fitted without weights."""
+    learners: Learners = {}
+    if isinstance(evaluator, PanelEvaluator):
+        learners = evaluator.learners(task)
+    elif isinstance(evaluator, EstimatorEvaluator):
+        learners = {evaluator.name: evaluator.estimator}
+    else:
+        return (evaluator.name,)
+    return tuple(n for n, one in learners.items() if weight_argument(one) is None)
 
 
 def panel_learners(task: Task, share: float = 1.0) -> Learners:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from scipy.stats import rankdata
 
 from tabtap.domain import (
     ClassPrediction,
@@ -35,8 +35,9 @@ class FigureKind:
     name: str
     larger_is_better: bool
 
-    by_row: Callable[[LearnerPrediction, Table], FloatArray]
-    """Shape (n_rows,); the mean is the figure, the spread its error."""
+    by_row: Callable[..., FloatArray]
+    """Of a prediction and its rows, which may have weights with a mean of 1: shape
+    (n_rows,).  The mean is the figure, the spread its error."""
 
 
 def figure_kinds(rows: Table) -> tuple[FigureKind, ...]:
@@ -67,7 +68,10 @@ def figures(
     """
     made = []
     for kind in figure_kinds(rows):
-        parts = [_by_row(kind, rows, part) for part in (best_alone, without, with_rows)]
+        parts = [
+            _by_row(kind, rows, part, error.weights)
+            for part in (best_alone, without, with_rows)
+        ]
         measured = [error.measured(part) for part in (*parts, parts[2] - parts[0])]
         made.append(Figure(kind.name, kind.larger_is_better, *measured))
     return tuple(made)
@@ -83,6 +87,9 @@ class ErrorBar:
     clusters: IntArray | None = None
     """Shape (n_rows,): rows that count as one."""
 
+    weights: FloatArray | None = None
+    """Shape (n_rows,), with a mean of 1: what rows count, if not all the same."""
+
     def measured(self, by_row: FloatArray) -> Measured:
         """Return the mean with its two-sided interval."""
         one = (1 + COVERAGE) / 2
@@ -90,9 +97,11 @@ class ErrorBar:
         return Measured(bound.gain, bound.margin)
 
 
-def plain_figure(rows: Table, answers: Sequence[FloatArray]) -> FloatArray:
+def plain_figure(
+    rows: Table, answers: Sequence[FloatArray], weights: FloatArray | None = None
+) -> FloatArray:
     """Return each row's share in the plain figure, accuracy or RMSE, of a learner."""
-    return _by_row(figure_kinds(rows)[0], rows, answers)
+    return _by_row(figure_kinds(rows)[0], rows, answers, weights)
 
 
 def prediction_of(answers: FloatArray, rows: Table) -> LearnerPrediction:
@@ -102,9 +111,14 @@ def prediction_of(answers: FloatArray, rows: Table) -> LearnerPrediction:
     return ValuePrediction(answers, np.zeros(len(answers))).in_unit_of(rows)
 
 
-def _by_row(kind: FigureKind, rows: Table, answers: Sequence[FloatArray]) -> FloatArray:
+def _by_row(
+    kind: FigureKind,
+    rows: Table,
+    answers: Sequence[FloatArray],
+    weights: FloatArray | None,
+) -> FloatArray:
     parts = [
-        kind.by_row(prediction_of(part, rows), rows)
+        kind.by_row(prediction_of(part, rows), rows, weights)
         for learner in answers
         for part in learner
     ]
@@ -114,69 +128,122 @@ def _by_row(kind: FigureKind, rows: Table, answers: Sequence[FloatArray]) -> Flo
 # ---- What each row contributes to a figure.
 
 
-def _right(prediction: LearnerPrediction, rows: Table) -> FloatArray:
-    return _labels(prediction).right(rows)
+Weights = FloatArray | None
+"""Of the rows, with a mean of 1; None: all the same."""
 
 
-def _log_loss(prediction: LearnerPrediction, rows: Table) -> FloatArray:
-    return _labels(prediction).losses(rows)
+def _weighed(by_row: FloatArray, weights: Weights) -> FloatArray:
+    """Return numbers whose mean is the weighted one, and whose spread its error."""
+    if weights is None:
+        return by_row
+    mean = float(np.mean(weights * by_row))
+    return np.asarray(mean + weights * (by_row - mean))
 
 
-def _brier(prediction: LearnerPrediction, rows: Table) -> FloatArray:
-    return _labels(prediction).brier(rows)
+def _or_ones(weights: Weights, n_rows: int) -> FloatArray:
+    return np.ones(n_rows) if weights is None else weights
 
 
-def _area(prediction: LearnerPrediction, rows: Table) -> FloatArray:
+def _right(
+    prediction: LearnerPrediction, rows: Table, weights: Weights = None
+) -> FloatArray:
+    return _weighed(_labels(prediction).right(rows), weights)
+
+
+def _log_loss(
+    prediction: LearnerPrediction, rows: Table, weights: Weights = None
+) -> FloatArray:
+    return _weighed(_labels(prediction).losses(rows), weights)
+
+
+def _brier(
+    prediction: LearnerPrediction, rows: Table, weights: Weights = None
+) -> FloatArray:
+    return _weighed(_labels(prediction).brier(rows), weights)
+
+
+def _area(
+    prediction: LearnerPrediction, rows: Table, weights: Weights = None
+) -> FloatArray:
     """Share out the area under the curve; of several classes each against the rest."""
     stated = _labels(prediction).probabilities
-    there = [code for code in range(stated.shape[1]) if (rows.target == code).any()]
+    weight = _or_ones(weights, len(rows))
+    counts = weight > 0
+    there = [
+        code for code in range(stated.shape[1]) if (rows.target[counts] == code).any()
+    ]
     if len(there) < 2:
         return np.full(len(rows), np.nan)
     if stated.shape[1] == 2:
         there = there[-1:]  # the other area is the same
-    parts = [_area_of(stated[:, code], rows.target == code) for code in there]
+    parts = [_area_of(stated[:, code], rows.target == code, weight) for code in there]
     return np.asarray(np.mean(parts, axis=0))
 
 
-def _area_of(stated: FloatArray, own: BoolArray) -> FloatArray:
-    """Return jackknife shares of one area, by the ranks of both sides."""
-    n_own, n_rest = int(own.sum()), int((~own).sum())
-    ranks = rankdata(stated)
+def _area_of(stated: FloatArray, own: BoolArray, weight: FloatArray) -> FloatArray:
+    """Return jackknife shares of one area."""
+    n_own, n_rest = float(weight[own].sum()), float(weight[~own].sum())
     # Of each row: how many of the other side it is on the right side of.
     wins = np.empty(len(stated))
-    wins[own] = ranks[own] - rankdata(stated[own])
-    wins[~own] = n_own - (ranks[~own] - rankdata(stated[~own]))
+    wins[own] = _weight_below(stated[own], stated[~own], weight[~own])
+    wins[~own] = n_own - _weight_below(stated[~own], stated[own], weight[own])
+    wins *= weight
     total = float(wins[own].sum())
-    n_left = np.where(own, (n_own - 1) * n_rest, n_own * (n_rest - 1))
+    n_left = np.where(own, (n_own - weight) * n_rest, n_own * (n_rest - weight))
     whole = total / (n_own * n_rest)
     with np.errstate(invalid="ignore", divide="ignore"):
         rest = np.where(n_left > 0, (total - wins) / n_left, whole)
     return _shared_out(whole, rest)
 
 
-def _root_mean_square(prediction: LearnerPrediction, rows: Table) -> FloatArray:
+def _weight_below(
+    stated: FloatArray, others: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Return the weight of the others that lie below each number, half that of ties."""
+    order = np.argsort(others)
+    upto = np.concatenate([[0.0], np.cumsum(weight[order])])
+    below, equal = (
+        upto[np.searchsorted(others[order], stated, side)] for side in _SIDES
+    )
+    return np.asarray((below + equal) / 2.0)
+
+
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+
+
+def _root_mean_square(
+    prediction: LearnerPrediction, rows: Table, weights: Weights = None
+) -> FloatArray:
     errors, unit = _errors(prediction, rows)
-    squared = errors**2
-    n_rows = len(squared)
-    rest = np.sqrt(np.maximum(squared.sum() - squared, 0.0) / max(n_rows - 1, 1))
+    weight = _or_ones(weights, len(errors))
+    squared = weight * errors**2
+    left = len(squared) - weight
+    left = np.where(left > 0, left, 1.0)
+    rest = np.sqrt(np.maximum(squared.sum() - squared, 0.0) / left)
     return unit.spread * _shared_out(float(np.sqrt(squared.mean())), rest)
 
 
-def _absolute(prediction: LearnerPrediction, rows: Table) -> FloatArray:
+def _absolute(
+    prediction: LearnerPrediction, rows: Table, weights: Weights = None
+) -> FloatArray:
     errors, unit = _errors(prediction, rows)
-    return unit.spread * np.abs(errors)
+    return unit.spread * _weighed(np.abs(errors), weights)
 
 
-def _r_squared(prediction: LearnerPrediction, rows: Table) -> FloatArray:
+def _r_squared(
+    prediction: LearnerPrediction, rows: Table, weights: Weights = None
+) -> FloatArray:
     errors, unit = _errors(prediction, rows)
-    squared, truth = errors**2, unit.standardise(rows.target_values)
+    truth = unit.standardise(rows.target_values)
     n_rows = len(truth)
-    centred = truth - truth.mean()
-    spread = float((centred**2).sum())
+    weight = _or_ones(weights, n_rows)
+    squared = weight * errors**2
+    centred = truth - np.mean(weight * truth)
+    spread = float((weight * centred**2).sum())
     if not spread or n_rows < 3:
         return np.full(n_rows, np.nan)
-    spread_left = spread - centred**2 * n_rows / (n_rows - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
+        spread_left = spread - weight * centred**2 * n_rows / (n_rows - weight)
         rest = 1.0 - (squared.sum() - squared) / spread_left
     return _shared_out(1.0 - float(squared.sum()) / spread, rest)
 

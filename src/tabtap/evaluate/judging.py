@@ -33,6 +33,7 @@ from tabtap.evaluate.evaluators import (
     PanelEvaluator,
     PanelPrediction,
     learner_description,
+    weighted,
 )
 from tabtap.evaluate.figures import ErrorBar, figures
 from tabtap.evaluate.metric import Metric
@@ -305,6 +306,10 @@ class FoldReferee:
     clusters: IntArray | None = None
     """Group of every real row, if rows belong together."""
 
+    weights: FloatArray | None = None
+    """Of every row of the table given: learners are fitted with them.  By ``metric``
+    rows count by their weights already."""
+
     @property
     def name(self) -> str:
         """Who scores, and by what if not by the score of predictions."""
@@ -326,6 +331,7 @@ class FoldReferee:
         evaluator = self.evaluator
         if only is not None and isinstance(evaluator, PanelEvaluator):
             evaluator = evaluator.only(only)
+        evaluator = weighted(evaluator, self.weights)
         folds = range(self.lineages.n_folds)
         queries = [self.real.take(self.lineages.asked(fold)) for fold in folds]
         contexts = [self._context(fold, synthetic) for fold in folds]
@@ -353,7 +359,10 @@ class FoldReferee:
     @property
     def error(self) -> ErrorBar:
         """How sure a mean over the real rows is."""
-        return ErrorBar(self.lineages.n_folds_each, self.clusters)
+        weights = None
+        if self.weights is not None:
+            weights = mean_one(self.weights, self.real)[self.real.origin]
+        return ErrorBar(self.lineages.n_folds_each, self.clusters, weights)
 
     def _context(self, fold: int, synthetic: Table) -> Table:
         beside = self.lineages.held_by(self.lineages.judging(fold), synthetic)
@@ -373,6 +382,14 @@ class FoldReferee:
     def _score(self, parts: Sequence[LearnerPrediction]) -> FloatArray:
         scores = [self.metric.by_row(part, self.real) for part in parts]
         return np.asarray(np.mean(scores, axis=0))
+
+
+def mean_one(weights: FloatArray, real: Table) -> FloatArray:
+    """Return weights of rows given such that those of the real ones are 1 on average.
+
+    Rows given that have no label are not among the real ones.
+    """
+    return np.asarray(weights / np.mean(weights[real.origin]))
 
 
 def described_learners(evaluator: Evaluator, real: Table) -> dict[str, str]:

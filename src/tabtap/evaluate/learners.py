@@ -10,7 +10,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Real
@@ -18,14 +18,20 @@ from typing import Any, cast
 
 import numpy as np
 from scipy.special import softmax
+from sklearn import config_context
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.compose import (
+    ColumnTransformer,
+    TransformedTargetRegressor,
+    make_column_selector,
+)
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from tabtap.domain import ClassPrediction, LearnerPrediction, ValuePrediction
@@ -40,7 +46,7 @@ from tabtap.table.schema import (
     Schema,
     Task,
 )
-from tabtap.table.table import Table
+from tabtap.table.table import NO_ROW, Table
 
 # ---- What fitted scikit-learn models say, as probabilities or as mean and variance.
 #
@@ -119,6 +125,7 @@ def answer_with(
     queries: Sequence[Table],
     *,
     n_jobs: int = 1,
+    weights: FloatArray | None = None,
 ) -> list[dict[str, LearnerPrediction]]:
     """Fit every learner on every context and have it answer that context's queries.
 
@@ -127,7 +134,8 @@ def answer_with(
     becomes the context's size.  One that goes by columns is given them as the user gave
     them.  The queries' targets are not read.  Where a context has a single class or
     target value, nothing is fitted and that is the answer.  Up to ``n_jobs`` fits run
-    at a time, in processes of their own.
+    at a time, in processes of their own.  ``weights`` are those of the rows of the
+    table that the user gave; learners that take weights are fitted with them.
     """
     task = task_of(contexts, queries)
     for name, learner in learners.items():
@@ -135,9 +143,11 @@ def answer_with(
     jobs = []
     for context, asked in zip(contexts, queries, strict=True):
         seen, (unseen,) = encode(context, [asked])
+        own = None if weights is None else weights_of(context, weights)
         for name, learner in learners.items():
             pair = (context, asked)
-            jobs.append(delayed(_answer_pair)(name, learner, pair, (seen, unseen)))
+            both = (seen, unseen)
+            jobs.append(delayed(_answer_pair)(name, learner, pair, both, own))
     with one_thread():
         answers = iter(Parallel(n_jobs=n_jobs)(jobs))
     return [{name: next(answers) for name in learners} for _ in contexts]
@@ -183,17 +193,19 @@ def _answer_pair(
     learner: Estimator,
     pair: tuple[Table, Table],
     encoded: tuple[FloatArray, FloatArray],
+    weights: FloatArray | None = None,
 ) -> LearnerPrediction:
     """Answer from encoded rows, or from columns if the learner asks for these."""
     context = pair[0]
     if not names_columns(learner):
         try:
-            return _fitted(name, learner, context, encoded[0]).answer_rows(encoded[1])
+            fitted = _fitted(name, learner, context, encoded[0], weights)
+            return fitted.answer_rows(encoded[1])
         except LACKS_COLUMNS as error:
             if not misses_columns(error):
                 raise
     seen, unseen = (rows_as_given(table) for table in pair)
-    return _fitted(name, learner, context, seen).answer_rows(unseen)
+    return _fitted(name, learner, context, seen, weights).answer_rows(unseen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,7 +265,13 @@ def fit_learner(name: str, learner: Estimator, context: Table) -> FittedLearner:
     return replace(fitted, by_columns=True)
 
 
-def _fitted(name: str, learner: Estimator, context: Table, seen: Rows) -> FittedLearner:
+def _fitted(
+    name: str,
+    learner: Estimator,
+    context: Table,
+    seen: Rows,
+    weights: FloatArray | None = None,
+) -> FittedLearner:
     target = context.target
     if (target == target[0]).all():  # LightGBM refuses one value, others one class
         return FittedLearner(context, seen, None)
@@ -262,23 +280,60 @@ def _fitted(name: str, learner: Estimator, context: Table, seen: Rows) -> Fitted
         known: FloatArray | IntArray = context.target_values
     else:
         known = np.unique(target, return_inverse=True)[1].astype(np.int64)
-    return FittedLearner(context, seen, _fit(name, learner, seen, known))
+    return FittedLearner(context, seen, _fit(name, learner, seen, known, weights))
 
 
 def _fit(
-    name: str, learner: Estimator, rows: Rows, target: FloatArray | IntArray
+    name: str,
+    learner: Estimator,
+    rows: Rows,
+    target: FloatArray | IntArray,
+    weights: FloatArray | None = None,
 ) -> Estimator:
     model = _prepare(learner, len(rows))
-    with warnings.catch_warnings():
+    given: dict[str, FloatArray] = {}
+    taken_as = weight_argument(model)
+    if weights is not None and weights.any() and taken_as is not None:
+        given = {taken_as: weights}
+    # Where metadata is routed, a pipeline would ask who wants the weights.
+    routed = config_context(enable_metadata_routing=False) if given else nullcontext()
+    with warnings.catch_warnings(), routed:
         # Few steps are a setting; a user who wants more of them raises the limit.
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
-            return model.fit(rows, target)
+            return model.fit(rows, target, **given)
         except ValueError as error:
             raise UserInputError(
                 f"{name} cannot be fitted on a context of {len(rows)} rows: {error} "
                 "Use a learner that can, or fewer folds."
             ) from error
+
+
+def weight_argument(learner: Estimator) -> str | None:
+    """Return what a learner's ``fit`` calls the weights of rows; None: takes none.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> weight_argument(make_pipeline(StandardScaler(), Ridge()))
+    'ridge__sample_weight'
+    """
+    if isinstance(learner, Pipeline):
+        name, last = learner.steps[-1]
+        inner = weight_argument(last)
+        return None if inner is None else f"{name}__{inner}"
+    if isinstance(learner, TransformedTargetRegressor) and learner.regressor:
+        return weight_argument(learner.regressor)
+    return "sample_weight" if has_fit_parameter(learner, "sample_weight") else None
+
+
+def weights_of(rows: Table, weights: FloatArray) -> FloatArray:
+    """Return the weight of every row: that of the real row it descends from.
+
+    ``weights`` are those of the table that the user gave; a row that descends from none
+    of its rows has their mean.
+    """
+    return np.where(rows.origin == NO_ROW, weights.mean(), weights[rows.origin])
 
 
 def _prepare(learner: Estimator, n_rows: int) -> Estimator:

@@ -6,10 +6,12 @@ can be told apart query by query is.  Larger is better, always.
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -41,6 +43,22 @@ class Metric:
     name: str
 
     judge: Judge
+
+    weigh: Callable[[FloatArray], Judge] | None = None
+    """Makes a judge by whom rows count by their weights; None where none can."""
+
+    def weighted(self, weights: FloatArray) -> Metric:
+        """Return the same by which rows count by their weights.
+
+        ``weights`` are those of the rows of the table given; those of real rows have a
+        mean of 1.
+        """
+        if self.weigh is None:
+            raise UserInputError(
+                f"scoring={self.name!r} takes no sample_weight. Leave the weights out, "
+                "or use a scoring that takes them, such as 'score'."
+            )
+        return Metric(f"weighted {self.name}", self.weigh(weights))
 
     def score(self, prediction: Prediction, queries: Table) -> FloatArray:
         """Score some answers.
@@ -147,9 +165,10 @@ def metric_of(scoring: str | Callable[..., Any] = "score") -> Metric:
     """
     if callable(scoring):
         name = str(getattr(scoring, "__name__", scoring))
-        return Metric(name, _scorer(name, scoring, labels_as_given))
+        return _metric_of_scorer(name, scoring, labels_as_given)
     if scoring in _PER_QUERY:
-        return Metric(scoring, _PER_QUERY[scoring])
+        judge = _PER_QUERY[scoring]
+        return Metric(scoring, judge, partial(_weighed, judge))
     if scoring not in get_scorer_names():
         raise bad_setting(
             "scoring",
@@ -158,7 +177,7 @@ def metric_of(scoring: str | Callable[..., Any] = "score") -> Metric:
             "sklearn.metrics.get_scorer_names() lists them.",
         )
     labels = labels_with_positive if scoring in _OF_ONE_CLASS else labels_as_given
-    return Metric(scoring, _scorer(scoring, get_scorer(scoring), labels))
+    return _metric_of_scorer(scoring, get_scorer(scoring), labels)
 
 
 def metric_of_loss(loss: Callable[[Any, Any], Any], name: str | None = None) -> Metric:
@@ -183,20 +202,46 @@ def metric_of_loss(loss: Callable[[Any, Any], Any], name: str | None = None) -> 
     return Metric(name or str(getattr(loss, "__name__", "loss")), judge)
 
 
-def _scorer(
+def _weighed(judge: Judge, weights: FloatArray) -> Judge:
+    """Return a judge whose mean over rows is the weighted mean of another's scores.
+
+    What a row lacks to a score of 1 is what is weighed.
+    """
+
+    def weighed(prediction: LearnerPrediction, queries: Table) -> FloatArray:
+        lacks = 1.0 - np.asarray(judge(prediction, queries))
+        return np.asarray(1.0 - weights[queries.origin] * lacks)
+
+    return weighed
+
+
+def _metric_of_scorer(
     name: str, scorer: Callable[..., Any], labels_of: Callable[[Schema], NDArray[Any]]
+) -> Metric:
+    function = getattr(scorer, "_score_func", scorer)
+    takes_weights = "sample_weight" in inspect.signature(function).parameters
+    weigh = partial(_scorer, name, scorer, labels_of) if takes_weights else None
+    return Metric(name, _scorer(name, scorer, labels_of), weigh)
+
+
+def _scorer(
+    name: str,
+    scorer: Callable[..., Any],
+    labels_of: Callable[[Schema], NDArray[Any]],
+    weights: FloatArray | None = None,
 ) -> Judge:
     def judge(prediction: LearnerPrediction, queries: Table) -> float:
         rows = np.arange(len(queries))[:, None]
         labels = labels_of(queries.schema)
         estimator, truth = as_estimator(prediction, labels), as_truth(queries, labels)
+        given = {} if weights is None else {"sample_weight": weights[queries.origin]}
         with warnings.catch_warnings():
             # What cannot be told of a fold, such as an area under the curve of one
             # class, is a NaN and is dealt with where folds are scored.
             warnings.filterwarnings("ignore", category=UndefinedMetricWarning)
             warnings.filterwarnings("ignore", module=r"sklearn\.metrics")
             try:
-                return float(scorer(estimator, rows, truth))
+                return float(scorer(estimator, rows, truth, **given))
             except (UserInputError, MemoryError):
                 raise
             except Exception as error:

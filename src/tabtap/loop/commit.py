@@ -80,6 +80,9 @@ class CrossfitCommitment:
     no_harm: Mapping[str, float] = field(default_factory=dict)
     """Columns whose groups may not be harmed, and what a group may lose."""
 
+    weights: FloatArray | None = None
+    """Shape (n_real,): what real rows count in the referee's scores, 1 on average."""
+
     def check(self, request: CommitRequest) -> Decision:
         """Score the pool beside real rows only and beside the incumbent."""
         if self.lineages is not None:
@@ -191,7 +194,8 @@ class CrossfitCommitment:
         copies, over_copies = self._copies(request, real, chosen, best_alone, learner)
         worth = worth_of(self.referee.name, over_real, figures)
         groups = group_effects(
-            self.real, self.no_harm, scores, self._bars, self.clusters
+            *(self.real, self.no_harm, scores, self._bars),
+            *(self.clusters, self.weights),
         )
         verdict = _Verdict(
             shown=bool(over_real.lower > 0.0),
@@ -202,6 +206,8 @@ class CrossfitCommitment:
         )
         if self.clusters is not None:
             evidence = evidence | {"clusters": self.clusters.astype(np.float64)}
+        if self.weights is not None:
+            evidence = evidence | {"weights": self.weights}
         return Certificate(
             window=request.window,
             protocol="crossfit",
@@ -365,22 +371,27 @@ def group_effects(
     scores: Sequence[FloatArray],
     bars: Bars,
     clusters: IntArray | None = None,
+    weights: FloatArray | None = None,
 ) -> tuple[GroupEffect, ...]:
     """Return what new rows do to every group of some columns.
 
-    ``scores`` are those of the real rows without new ones and with them.
+    ``scores`` are those of the real rows without new ones and with them; where rows
+    count by weights, their mean over all rows is the weighted one.
     """
     before, after = scores
     bars = replace(bars, usual=0.0)  # harm to a group is not to be belittled
+    weight = np.ones(len(real)) if weights is None else weights
     effects = []
     for column, allowed in no_harm.items():
         for value, rows in groups_of(real, column):
             effect = GroupEffect(
                 column=column, value=value, n_rows=int(rows.sum()), allowed_loss=allowed
             )
-            if effect.n_rows >= FEWEST_ROWS:
+            share = float(weight[rows].mean())
+            if effect.n_rows >= FEWEST_ROWS and share > 0.0:
                 together = None if clusters is None else clusters[rows]
-                change = gain_bound(before[rows], after[rows], BAR, bars, together)
+                own = before[rows] / share, after[rows] / share
+                change = gain_bound(*own, BAR, bars, together)
                 effect = replace(effect, change=change)
             effects.append(effect)
     return tuple(effects)

@@ -49,7 +49,7 @@ def advice_section(result: AugmentResult) -> Section:
 def _row(option: Alternative) -> tuple[str, ...]:
     enough = "not measured"
     if option.value is not None:
-        enough = "yes" if option.is_enough else "no, something does better"
+        enough = "yes" if option.is_enough else "no, another way scores higher"
     return (
         option.words,
         measured_text(option.value),

@@ -500,17 +500,25 @@ def class_parts(result: AugmentResult, check: Certificate) -> list[Part]:
     rows = learned_places(result.real.origin, result.set_aside)
     before, after = (check.evidence[name][rows] for name in ("real", "after"))
     clusters = check.evidence.get("clusters")
+    weights = check.evidence.get("weights", np.ones(len(check.evidence["real"])))[rows]
     parts = []
     for code, label in enumerate(target_names(result)):
         own = result.real.condition == code
-        if not own.any():
+        share = float(weights[own].mean()) if own.any() else 0.0
+        if not share:
             continue
         whole = None if clusters is None else clusters[rows][own].astype(np.int64)
-        difference = np.asarray(after[own] - before[own])
+        difference = np.asarray(after[own] - before[own]) / share
         bound = _class_bound(check, difference, whole)
-        scores = float(before[own].mean()), float(after[own].mean())
-        parts.append(Part(label, int(own.sum()), *scores, bound))
+        first, then = (_unweighed(s[own], share) for s in (before, after))
+        parts.append(Part(label, int(own.sum()), first, then, bound))
     return parts
+
+
+def _unweighed(scores: FloatArray, share: float) -> float:
+    """Return a class's own score; what rows lack to 1 is weighed, 1 on average."""
+    mean = float(scores.mean())
+    return mean if share == 1.0 else 1.0 - (1.0 - mean) / share
 
 
 def class_blocks(result: AugmentResult) -> list[Block]:

@@ -43,6 +43,8 @@ def measured_text(measured: Measured | None, *, signed: bool = False) -> str:
     (['0.86', '±', '0.05'], 'not measured')
     >>> measured_text(Measured(0.03, 0.02), signed=True).split()
     ['+0.03', '±', '0.02']
+    >>> measured_text(Measured(1.0, 0.0))
+    '1.00 in every row'
     """
     if measured is None or not math.isfinite(measured.value):
         return "not measured"
@@ -53,7 +55,8 @@ def measured_text(measured: Measured | None, *, signed: bool = False) -> str:
     decimals = _decimals(max(abs(value), margin), step)
     text = _written(value, decimals)
     is_plus = signed and value > 0 and text.strip("0.")
-    return f"{'+' if is_plus else ''}{text}{_PLUS_MINUS}{_written(margin, decimals)}"
+    bar = f"{_PLUS_MINUS}{_written(margin, decimals)}" if margin else " in every row"
+    return f"{'+' if is_plus else ''}{text}{bar}"
 
 
 def change_text(figure: Figure) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import operator
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,10 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tabtap.domain import Candidates, StepRecord
+from tabtap.domain import Candidates, Certificate, StepRecord
 from tabtap.errors import UserInputError
+from tabtap.loop.commit import group_name
 from tabtap.result.frames import NO_TARGET, row_windows
-from tabtap.result.set_aside import SetAside
+from tabtap.result.set_aside import SetAside, learned_places
 from tabtap.table.cells import decode, times_from_counts
 from tabtap.table.schema import (
     BoolArray,
@@ -52,6 +55,8 @@ def forget_rows(
     stays = ~np.isin(result.delivered.rows.origin, rows)
     n_removed = int((~stays).sum())
     about = result.about
+    gone = _gone(result, rows)
+    judged = learned_places(result.real.origin, result.set_aside)
     groups = None if about.groups is None else about.groups[keep]
     delivered = result.delivered.take(stays)
     clean = without_traces(result.real.take(keep), delivered.rows)
@@ -63,8 +68,14 @@ def forget_rows(
             delivered, rows=clean.delivered, asked=_asked(delivered, clean)
         ),
         steps=steps_without(result.steps, clean.kept),
+        certificates=tuple(
+            _without_names(check, gone, judged[~keep]) for check in result.certificates
+        ),
         about=replace(
-            about, groups=groups, notes=(*about.notes, _note(rows, n_removed))
+            about,
+            groups=groups,
+            source=_source_left(about.source, gone),
+            notes=(*_notes_left(about.notes, gone), _note(rows, n_removed)),
         ),
         index=_labels_left(result, rows),
         set_aside=_set_aside_left(result, rows),
@@ -234,6 +245,129 @@ def _note(rows: list[int], n_removed: int) -> str:
         "certificates describe the table before, and generators of the rows that "
         "stay may have learned from what was removed."
     )
+
+
+# ---- What sentences, certificates and the file's form still tell of rows gone.
+#
+# They name values: a group that may not be harmed, a class that is rare, a limit such
+# as <0.01.  Those that no row has any more are taken out.
+
+
+FORGOTTEN = "a forgotten value"
+"""Stands where one was named."""
+
+LESS_SAID = "Notes that named values of rows removed since were left out."
+
+_OF_ROWS = ""
+"""Stands for labels and groups of rows where columns go by their name."""
+
+
+def _gone(result: AugmentResult, rows: list[int]) -> dict[str, set[str]]:
+    """Return, by column, the texts of values that only forgotten rows have."""
+    told: dict[bool, dict[str, set[str]]] = {False: {}, True: {}}
+    forgotten = {*rows}
+    for name, value, place in _every_cell(result):
+        texts = told[place in forgotten].setdefault(name, set())
+        texts |= _texts(value)
+    left = told[False]
+    return {name: texts - left.get(name, set()) for name, texts in told[True].items()}
+
+
+def _every_cell(result: AugmentResult) -> Iterator[tuple[str, Any, int]]:
+    """Yield column, value and real row of each cell; new rows are of their parents."""
+    aside = [] if result.set_aside is None else [result.set_aside.rows]
+    for table in (result.real, result.delivered.rows, *aside):
+        for name, values in _columns(table):
+            for value, place in zip(values, table.origin.tolist(), strict=True):
+                yield name, value, place
+    labels: list[Any] = []
+    if result.about.groups is not None:
+        labels.append(result.groups)
+    if result.index is not None and result.index.dtype.kind != "i":  # no mere places
+        labels.append(result.index)
+    for each in labels:
+        for label, place in zip(each, result.given_places.tolist(), strict=False):
+            yield _OF_ROWS, label, place
+
+
+def _columns(table: Table) -> Iterator[tuple[str, list[Any]]]:
+    """Yield name and values of each feature, and of the target."""
+    for position, column in enumerate(table.schema.features):
+        yield str(column.name), values_of(table, position)
+    if (target := table.schema.target) is not None:
+        levels, codes = target.column.levels, table.target.tolist()
+        values = [levels[code] for code in codes] if levels else codes
+        yield str(target.column.name), values
+
+
+def _texts(value: Any) -> set[str]:  # noqa: ANN401
+    """Return how a value may stand in a sentence."""
+    if value is None or value != value:  # NaN
+        return set()
+    texts = {str(value), str(value).removesuffix(" 00:00:00")}
+    if isinstance(value, float):
+        texts |= {f"{value:.6g}", f"{value:g}"}
+    return texts - {""}
+
+
+def _without_names(
+    certificate: Certificate, gone: Mapping[str, set[str]], places: IntArray
+) -> Certificate:
+    """Return a certificate that names no value of the rows that are gone.
+
+    ``places`` are theirs among the rows that were judged; their weights go as well.
+    """
+    if not certificate.groups and "weights" not in certificate.evidence:
+        return certificate
+    reason, groups = certificate.reason, []
+    for group in certificate.groups:
+        kept = replace(group, value=_value_left(group.value, gone.get(group.column)))
+        reason = reason.replace(group_name(group), group_name(kept))
+        groups.append(kept)
+    evidence = dict(certificate.evidence)
+    if "weights" in evidence:
+        evidence["weights"] = evidence["weights"].copy()
+        evidence["weights"][places] = np.nan
+    return replace(certificate, groups=tuple(groups), reason=reason, evidence=evidence)
+
+
+def _value_left(value: str, gone: set[str] | None) -> str:
+    """Return what a group is called: a level, or a side of the median of numbers."""
+    for text in gone or ():
+        side = value.removesuffix(text)
+        if side == "" or (side != value and side in _SIDES):
+            return f"{side}{FORGOTTEN}"
+    return value
+
+
+_SIDES = ("at most ", "above ", "below ", "from ")
+
+
+def _notes_left(notes: Sequence[str], gone: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Return the notes that name no value of the rows that are gone.
+
+    Those of earlier removals name places of rows, which may look like values.
+    """
+    words = sorted(set().union(*gone.values()))
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)")
+    ours = [note for note in notes if note.startswith("Real row") or note == LESS_SAID]
+    kept = [n for n in notes if n in ours or not words or not pattern.search(n)]
+    if len(kept) < len(notes) and LESS_SAID not in kept:
+        kept.append(LESS_SAID)
+    return tuple(kept)
+
+
+def _source_left(source: str, gone: Mapping[str, set[str]]) -> str:
+    """Return the form of a file without limits, such as <0.01, that no row is at."""
+    if not source:
+        return source
+    form = json.loads(source)
+    for style in (*form["styles"], *form["written"]):
+        lost = gone.get(style["name"], set())
+        for part in style["spelling"] or ():
+            if isinstance(part, list):  # limits: pairs of a number and a text
+                part[:] = [limit for limit in part if f"{limit[0]:g}" not in lost]
+    return json.dumps(form)
 
 
 # ---- What a schema still tells of rows that are gone, taken out of it.

@@ -356,7 +356,13 @@ def _groups(result: AugmentResult, certificate: Certificate) -> Iterator[str]:
             yield "the groups that may not be harmed are not those of the table"
             return
         bars, clusters = _bars(certificate), _clusters(certificate)
-        found = group_effects(result.real, no_harm, scores, bars, clusters)
+        weights = evidence.get("weights")
+        if weights is not None and weights.shape != (len(result.real),):
+            yield "the weights of rows are not those of the table"
+            return
+        found = group_effects(
+            *(result.real, no_harm, scores, bars, clusters), weights=weights
+        )
         pairs = zip(found, stated, strict=False)
         if len(found) != len(stated) or not all(_same_group(*p) for p in pairs):
             yield "what the rows do to groups is not what the scores give"

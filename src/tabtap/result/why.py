@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tabtap.domain import Alternative, Bound, Certificate, Figure, GroupEffect
+from tabtap.domain import (
+    Alternative,
+    Bound,
+    Certificate,
+    Figure,
+    GroupEffect,
+    Measured,
+)
 from tabtap.loop import Stop
 from tabtap.loop.commit import group_name
 from tabtap.result.frames import Waterfall
@@ -242,7 +249,22 @@ def recommendation(result: AugmentResult, check: Certificate) -> str:
 
 def _change(figure: Figure) -> str:
     change = figure.change
-    return f"{signed_figure(change.value)} ± {figure_text(change.margin)}"
+    if change.value == change.margin == 0.0:
+        return "no change in any row"
+    return f"{signed_figure(change.value)}{bar_text(change)}"
+
+
+def bar_text(measured: Measured) -> str:
+    """Return what follows a figure: its error bar, or that rows do not differ in it.
+
+    Examples
+    --------
+    >>> bar_text(Measured(0.861, 0.052)), bar_text(Measured(1.0, 0.0))
+    (' ± 0.052', ' in every row')
+    """
+    if measured.margin == 0.0:  # which does not mean that it is known for sure
+        return " in every row"
+    return f" ± {figure_text(measured.margin)}"
 
 
 def best_alone_sentence(result: AugmentResult) -> str:
@@ -255,12 +277,11 @@ def advice_line(option: Alternative) -> str:
     """Return a piece of advice with its figure, as a sentence or two."""
     if option.value is None:
         return f"{option.words} {option.note}".strip()
-    figure = (
-        f"{option.figure} {figure_text(option.value.value)} ± "
-        f"{figure_text(option.value.margin)}"
-    )
+    value = option.value
+    figure = f"{option.figure} {figure_text(value.value)}{bar_text(value)}"
     if not option.is_enough:
-        figure += ", shown to be less"
+        # By the yardstick, which may tell apart what the plain figure does not.
+        figure += "; another way is shown to score higher"
     note = f" {option.note}" if option.note else ""
     return f"{option.words.removesuffix('.')} ({figure}).{note}"
 

@@ -114,7 +114,7 @@ def _counts_rows(raw: RawColumn) -> bool:
 
 def _infer_text(raw: RawColumn) -> Kind:
     levels = raw.levels
-    if _share_distinct(raw) > _MOSTLY and are_sentences(levels):
+    if _is_free_text(raw):
         raise _free_text(raw)
     if are_few_texts(len(levels), len(raw.seen)):
         return Kind.CATEGORY
@@ -147,16 +147,30 @@ def _share_distinct(raw: RawColumn) -> float:
     return len(raw.distinct) / len(raw.seen)
 
 
+def _is_free_text(raw: RawColumn) -> bool:
+    """Whether people wrote what came to their mind, some of it time and again.
+
+    Answers to choose from may be sentences too, but these come back.
+    """
+    if _share_distinct(raw) > _MOSTLY and are_sentences(raw.levels):
+        return True
+    seldom = len(raw.levels) > MAX_FEW_VALUES and not _is_met_often(raw)
+    return seldom and have_sentences(raw.levels)
+
+
 def _free_text(raw: RawColumn) -> Exception:
-    row = int(np.flatnonzero(raw.present)[0])
+    rows = np.flatnonzero(raw.present).tolist()
+    row = next((r for r in rows if _is_sentence(raw.levels[raw.values[r]])), rows[0])
     return refuse(
         raw.name,
         f"looks like free text, such as {quote(raw.levels[raw.values[row]])} "
         f"(row {row})",
         "It cannot be generated. Drop it, or keep it for real rows only: "
-        f"kinds={{{raw.name!r}: 'identifier'}}",
+        f"kinds={{{raw.name!r}: 'identifier'}}; 'category' if these are answers to "
+        "choose from",
         "It cannot be generated. Keep it for real rows only: "
-        f"{told('--ignore', raw.name)}",
+        f"{told('--ignore', raw.name)}; if these are answers to choose from: "
+        f"{told('--kind', raw.name, 'category')}",
     )
 
 
@@ -292,6 +306,9 @@ _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?")
 
 _TEXT_WORDS = 4.0
 _TEXT_CHARACTERS = 20.0
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_SENTENCE_SHARE = 0.2
+"""Of different strings: from so many sentences on, the short ones are remarks too."""
 
 _BLANK = "\u0020\u00a0\u202f"
 _POINT = rf"(?:(?:\d{{1,3}}(?:[,'{_BLANK}]\d{{3}})+|\d+)(?:\.\d*)?|\.\d+)"
@@ -345,6 +362,26 @@ def are_sentences(levels: Sequence[str]) -> bool:
     words = sum(len(level.split()) for level in levels) / len(levels)
     characters = sum(map(len, levels)) / len(levels)
     return words >= _TEXT_WORDS and characters >= _TEXT_CHARACTERS
+
+
+def have_sentences(levels: Sequence[str]) -> bool:
+    """Whether a good part of some strings are sentences: four words or more.
+
+    Numbers are no words, so that codes and doses are not taken for prose.
+
+    Examples
+    --------
+    >>> have_sentences(["ok", "great 7", "too small for me"])
+    True
+    >>> have_sentences(["Boeing 737 800 2", "Airbus A 320 200"])
+    False
+    """
+    n_sentences = sum(map(_is_sentence, levels))
+    return n_sentences >= _SENTENCE_SHARE * len(levels)
+
+
+def _is_sentence(text: str) -> bool:
+    return len(_WORD.findall(text)) >= _TEXT_WORDS
 
 
 class Writing(NamedTuple):
