@@ -335,3 +335,17 @@ def test_a_likely_group_column_is_in_the_headline(good):
     told = verdict_of(replace(good, about=about))
 
     assert told.headline.endswith("; no new patient was tested")
+
+
+def test_a_gain_that_is_drawn_in_is_told_as_measured_and_as_believed(make_result, good):
+    check = replace(
+        deciding(good), usual=0.12, score_real=0.7, score_after=0.9,
+        over_real=Bound(0.05, 0.0251, 0.75),
+    )  # fmt: skip
+
+    said = words(make_result([check], rows=(0,)))
+
+    assert (
+        "rose from 0.70 to 0.90. A gain of 0.050 of that is believed, with 75 % "
+        "confidence at least 0.024."
+    ) in said

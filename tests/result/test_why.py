@@ -16,7 +16,8 @@ def test_an_augmented_table_states_learner_rows_gain_and_confidence(result):
     assert result.why == (
         "Train one on the bigger table. 9 synthetic rows were added to the 12 real "
         "ones, because with them the score on real rows that neither learner nor "
-        f"generator had seen goes from 0.5 to {last.expected:.3g}, a gain of at "
+        f"generator had seen goes from 0.5 to {last.score_after:.3g}, of "
+        f"which a gain of {last.over_real.gain:.3g} is believed, at "
         f"least {last.over_real.lower:.3g} (16 % of the loss) with 92.5 % "
         "confidence in this check (90 % "
         f"for the run as a whole) (the rows help one, other; {OWN_SCORE}); "

@@ -143,11 +143,18 @@ def _promise(result: AugmentResult, check: Certificate) -> str:
 def _score_words(result: AugmentResult, check: Certificate) -> str:
     """Say what is promised of the score, and how sure that is."""
     bound = bound_of(check)
-    real, after = _scores(check)
+    real, after = (
+        say.score(score, bound.gain) for score in (check.score_real, check.score_after)
+    )
+    by = f": with {_sure(result, bound)} by at least {_at_least(bound)}."
+    if check.believed < 1.0:  # of many sets the lucky ones are let in
+        by = (
+            f". A gain of {say.size(bound.gain)} of that is believed, with "
+            f"{_sure(result, bound)} at least {_at_least(bound)}."
+        )
     return (
         "On real rows that neither learner nor generator had seen, the score that "
-        f"decides rose from {real} to {after}: with {_sure(result, bound)} by at least "
-        f"{_at_least(bound)}."
+        f"decides rose from {real} to {after}{by}"
     )
 
 

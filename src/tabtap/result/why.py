@@ -439,10 +439,13 @@ def _sure(result: AugmentResult, bound: Bound) -> str:
 def _crossfit_evidence(
     result: AugmentResult, certificate: Certificate, bound: Bound
 ) -> str:
+    gain = "a gain of"
+    if certificate.believed < 1.0:
+        gain = f"of which a gain of {_figure(bound.gain)} is believed,"
     return (
         "the score on real rows that neither learner nor generator had seen goes from "
-        f"{_figure(certificate.score_real)} to {_figure(certificate.expected)}, a gain "
-        f"of at least {_figure(bound.lower)}{_share(certificate)} with "
+        f"{_figure(certificate.score_real)} to {_figure(certificate.score_after)}, "
+        f"{gain} at least {_figure(bound.lower)}{_share(certificate)} with "
         f"{_sure(result, bound)}"
     )
 
