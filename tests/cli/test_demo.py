@@ -19,8 +19,8 @@ def test_the_demo_leaves_table_report_result_and_a_verdict(in_process, tmp_path)
     }
     birds = pd.read_csv(folder / "penguins.csv")
     bigger = pd.read_csv(folder / "penguins.augmented.csv")
-    assert len(birds) == 60
-    assert bigger.head(60).equals(birds)
+    assert len(birds) == 40
+    assert bigger.head(40).equals(birds)
 
 
 def test_a_folder_that_cannot_be_made_is_bad_input(in_process, tmp_path):

@@ -36,8 +36,8 @@ def test_the_first_signal_ends_in_order_and_the_second_at_once(first):
 CLOSED = """
 import os, signal
 from tabtap.cli.terminal import interruptible
-if {nohup}:
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+# Whoever started the tests may have been told not to hang up, too.
+signal.signal(signal.SIGHUP, signal.SIG_IGN if {nohup} else signal.SIG_DFL)
 try:
     with interruptible():
         try:

@@ -206,7 +206,7 @@ def write_all(path):
             odd_names[1]: texts[i % 7],
             "sick": ("</script><script>alert(1)</script>", "\x1b]0;owned\x07")[i % 2],
         }
-        for i in range(2 * len(texts))
+        for i in range(3 * len(texts))  # so often it is a category, not free text
     ]
     write_json(path, rows)
 

@@ -1,7 +1,11 @@
 """``tabtap serve`` whose runs are quick; its folder is the first argument."""
 
+import signal
 import sys
 from pathlib import Path
+
+if hasattr(signal, "SIGHUP"):  # ignored if the tests were started with nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 PACED = (sys.executable, str(Path(__file__).with_name("paced_tabtap.py")))
 

@@ -204,8 +204,8 @@ REMARK = st.one_of(WORD, st.lists(WORD, min_size=2, max_size=3).map(" ".join))
 
 
 @given(
-    sentences=st.lists(SENTENCE, min_size=6, max_size=40, unique=True),
-    remarks=st.lists(REMARK, min_size=6, max_size=24, unique=True),
+    sentences=st.lists(SENTENCE, min_size=11, max_size=40, unique=True),
+    remarks=st.lists(REMARK, min_size=10, max_size=24, unique=True),
     n_again=st.integers(0, 12),
     data=st.data(),
 )

@@ -158,10 +158,8 @@ class Figure:
             self.change.value * weight, self.change.margin * float(np.sqrt(weight))
         )
         # As measured it may be 1 without an error; no surer than the change it is.
-        with_rows = Measured(
-            self.best_alone.value + change.value,
-            max(self.with_rows.margin, change.margin),
-        )
+        value = self.best_alone.value + change.value
+        with_rows = Measured(value, max(self.with_rows.margin, change.margin))
         return replace(self, change=change, with_rows=with_rows)
 
 
@@ -505,10 +503,8 @@ def gain_bound(
     Examples
     --------
     >>> before, after = np.array([0.5, 0.6, 0.4, 0.7]), np.array([0.9, 0.8, 0.6, 0.5])
-    >>> plain = gain_bound(before, after, 0.9, Bars(1.0))
-    >>> drawn_in = gain_bound(before, after, 0.9, Bars(1.0, usual=0.12))
-    >>> round(plain.gain, 3), round(drawn_in.gain, 3)
-    (0.15, 0.032)
+    >>> round(gain_bound(before, after, 0.9, Bars(1.0, usual=0.12)).gain, 3)
+    0.032
     """
     bound = _measured_gain(before, after, confidence, bars, clusters)
     error = _measured_gain(before, after, ONE_ERROR, bars, clusters).margin

@@ -150,11 +150,11 @@ def _share_distinct(raw: RawColumn) -> float:
 def _is_free_text(raw: RawColumn) -> bool:
     """Whether people wrote what came to their mind, some of it time and again.
 
-    Answers to choose from may be sentences too, but these come back.
+    Answers to choose from, and terms of a trade, may be as long, but these come back.
     """
     if _share_distinct(raw) > _MOSTLY and are_sentences(raw.levels):
         return True
-    seldom = len(raw.levels) > MAX_FEW_VALUES and not _is_met_often(raw)
+    seldom = len(raw.levels) > 2 * MAX_FEW_VALUES and not _is_met_often(raw)
     return seldom and have_sentences(raw.levels)
 
 
