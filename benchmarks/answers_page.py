@@ -71,7 +71,7 @@ rows, trained by the same promised learner and compared with the same one alone:
 BOUNDS = f"""## Does the promise hold
 
 Every pool that was checked, let in or not: by which share of it the loss of the learner
-that it names is promised to fall at least (Brier score; squared error), against the
+that it names is promised to fall at least (1 less the score), against the
 true share. *Beyond noise*: broken by more than {SURE:g} standard errors of the test
 rows. Errors count checks of one table, size and split together."""
 
