@@ -182,3 +182,14 @@ def test_a_figure_is_drawn_in_with_the_gain():
     assert drawn.change == Measured(0.05, 0.04)
     assert drawn.with_rows == Measured(0.8 + 0.05, 0.04)
     assert drawn.best_alone == drawn.without == plain
+
+
+@pytest.mark.parametrize("loss", [1e-9, 1e-3])
+def test_a_loss_far_beyond_the_usual_is_a_loss_and_no_number_lost(loss, rng):
+    before = np.full(40, 1 - loss)
+    after = before - 0.5 + 0.001 * rng.normal(size=40)
+
+    bound = gain_bound(before, after, 0.8, Bars(WIDENING, usual=0.12))
+
+    assert np.isfinite(bound.margin)
+    assert bound.lower < bound.gain < 0

@@ -535,10 +535,10 @@ def _likely(gain: float, error: float, confidence: float) -> tuple[float, float]
     Before it, gains had a Student's t of two degrees of freedom around 0, of scale 1.
     """
     total = np.hypot(_SPREADS, error)
-    weight = np.exp(-0.5 * (gain / total) ** 2) / total
+    chance = -0.5 * (gain / total) ** 2 - np.log(total)
+    weight = np.exp(chance - chance.max())  # of a gain far off all would be 0
     weight /= weight.sum()
     part = (_SPREADS / total) ** 2
-
     far = 40.0 * error  # farther off than any confidence asks for
     low, high = min(gain, 0.0) - far, max(gain, 0.0) + far
     for _ in range(100):  # halved until the ends meet

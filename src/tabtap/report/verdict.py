@@ -150,7 +150,8 @@ def _score_words(result: AugmentResult, check: Certificate) -> str:
     if check.believed < 1.0:  # of many sets the lucky ones are let in
         by = (
             f". A gain of {say.size(bound.gain)} of that is believed, with "
-            f"{_sure(result, bound)} at least {_at_least(bound)}."
+            f"{_sure(result, bound)} at least {_at_least(bound)}. The rest may be "
+            "luck: of many sets of rows the lucky ones are let in."
         )
     return (
         "On real rows that neither learner nor generator had seen, the score that "
