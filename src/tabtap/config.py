@@ -204,8 +204,11 @@ class UtilityConfig:
     n_folds: int = 5
     """Folds of the real rows; the paper's M."""
 
-    n_partitions: int = 3
-    """Times that the rows are cut into folds, each time anew; fewer for many rows."""
+    n_partitions: int = 4
+    """Times that the rows are cut into folds, each time anew, for a named learner.
+
+    Above two, one fewer for a whole panel; fewer for many rows, too.
+    """
 
     focus_fraction: float = 1.0
     """Share of each fold's rows, the hardest, that are asked about; alpha."""
@@ -215,7 +218,7 @@ class UtilityConfig:
 
     def __post_init__(self) -> None:
         check_whole("n_folds", self.n_folds, least=2, hint=5)
-        check_whole("n_partitions", self.n_partitions, least=1, hint=3)
+        check_whole("n_partitions", self.n_partitions, least=1, hint=4)
         if self.max_committed is not None:
             check_whole("max_committed", self.max_committed, least=0, hint=100)
         check_between("focus_fraction", self.focus_fraction, 0.0, 1.0, hint=1.0)
@@ -587,7 +590,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             augment=AugmentConfig(
                 actions_per_batch=32,
                 policy=PolicyConfig(updates_per_step=0),
-                utility=UtilityConfig(n_partitions=2),
+                utility=UtilityConfig(n_partitions=3),
                 commit=CommitConfig(patience=1),
             ),
             diffusion=DiffusionConfig(n_steps=300),

@@ -30,7 +30,7 @@ from tabtap.diffusion import BackboneStack, fit_backbone, fit_fold_backbones
 from tabtap.diffusion.backbone import load_stack
 from tabtap.diffusion.train import TrainingObserver
 from tabtap.domain import Alternative, Candidates, Lineages
-from tabtap.domain.judgement import table_sha256
+from tabtap.domain.judgement import BEST, PANEL_MEAN, table_sha256
 from tabtap.errors import FileFormatError, LongRunWarning, RunInterrupted
 from tabtap.evaluate.alternatives import TeacherAlone, Tried, alternatives
 from tabtap.evaluate.choose import ChosenEvaluator
@@ -139,6 +139,8 @@ def lineages_of(request: Request) -> Lineages:
     n_folds = min(request.config.utility.n_folds, n_units)
     crossfit = request.config.commit.protocol == "crossfit"
     most = request.config.utility.n_partitions if crossfit else 1
+    if most > 2 and request.referee.evaluator.name in (BEST, PANEL_MEAN):
+        most -= 1  # a check of the whole panel is dear
     n_partitions = max(1, min(most, ROWS_PER_PARTITION * most // len(request.real)))
     partitions = [
         folds(request.real.condition, n_folds, rng, request.groups)
