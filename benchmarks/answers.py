@@ -17,10 +17,10 @@ measured again.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import tempfile
 import time
 import traceback
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -79,7 +79,9 @@ class Grid:
     def _named(self, cell: str) -> Record:
         """Return the learner of a cell, whatever else is in the grid."""
         turns = self.learner.split(",")
-        learner = turns[zlib.crc32(cell.encode()) % len(turns)]
+        # Not a CRC: it is linear, and gave a table the same learner in every split.
+        drawn = hashlib.sha256(cell.encode()).digest()[0]
+        learner = turns[drawn % len(turns)]
         return {"learner": learner} | ({"turns": self.learner} if turns[1:] else {})
 
 
