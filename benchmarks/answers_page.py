@@ -329,14 +329,15 @@ def bound_table(records: Sequence[Record]) -> str:
     """Return how often bounds held against how often they should."""
     rows = []
     for run, own in grouped(records, asked).items():
-        kinds = {"all": own}
-        kinds |= {f"all, {UNITS[t]}": p for t, p in grouped(own, _task).items()}
+        kinds = {"": own}
+        kinds |= {f", {UNITS[t]}": p for t, p in grouped(own, _task).items()}
+        by_commit = grouped(own, lambda record: record["commit"][:7])
+        if len(by_commit) > 1:
+            kinds |= {f", commit {c}": p for c, p in by_commit.items()}
         for name, part in kinds.items():
-            rows.append([run, name, *_held(promises(part))])
-        kinds = {"let in": own}
-        kinds |= {f"let in, {UNITS[t]}": p for t, p in grouped(own, _task).items()}
+            rows.append([run, f"all{name}", *_held(promises(part))])
         for name, part in kinds.items():
-            rows.append([run, name, *_held(promises(part, committed=True))])
+            rows.append([run, f"let in{name}", *_held(promises(part, committed=True))])
         rows.append([run, "refused", *_held(promises(own, committed=False))])
     header = ["run", "checks", "number", "nominal %", "held %", "broken beyond noise %"]
     return markdown_table(header, rows)

@@ -57,6 +57,26 @@ def test_the_folds_are_the_first_of_tabtap_augment(birds, grouped):
     assert contest.fold.tolist() == lineages_of(request).partitions[0].tolist()
 
 
+@pytest.mark.parametrize(
+    ("preset", "learner", "times"),
+    [
+        ("fast", "forest", 3),
+        ("fast", LEAF, 3),
+        ("fast", "auto", 2),
+        ("fast", "panel", 2),
+        ("default", "forest", 4),
+        ("default", "auto", 3),
+        ("paper", "forest", 1),
+    ],
+)
+def test_one_learner_has_its_rows_cut_once_more_than_a_panel(
+    birds, preset, learner, times
+):
+    request = request_for(birds, preset_named(preset), 0, learner=learner)
+
+    assert len(lineages_of(request).partitions) == times
+
+
 def test_a_table_of_few_rows_has_fewer_folds(birds):
     contest = MethodComparison.of(birds.take(np.arange(0, 84, 28)), 5)
 
