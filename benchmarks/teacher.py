@@ -177,10 +177,11 @@ def variants(
     half = N_ROWS // 2
     drawn, crossed = places["drawn"], places["crossed"]
     sets = {"half crossed": np.concatenate([drawn[:half], crossed[:half]])}
-    if way in (STACK, SAMPLED):
+    if way != V1:
         sets["drawn"] = drawn
     if way == STACK:
         sets["crossed"] = crossed[:N_ROWS]
+    if way in (STACK, V2, ALL):
         sets["1,500 rows"] = np.concatenate([drawn, crossed])
         sets |= {name: places[name] for name in OTHERS}
     return {kind: labelled.take(rows) for kind, rows in sets.items()}
