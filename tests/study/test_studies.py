@@ -1,6 +1,7 @@
 """What all studies have in common: names, options, records, rows and pages."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,12 +9,14 @@ import pytest
 from tabtap.compare.store import ROWS, Cell, Store, Terms, study_of
 from tabtap.errors import UserInputError
 from tabtap.study import cell as work
+from tabtap.study import runs
 from tabtap.study.cell import SYNTHETIC, made_rows
-from tabtap.study.runs import merged, preset_of
+from tabtap.study.runs import merged, prepare, preset_of
 from tabtap.study.studies import (
     STUDY_NAMES,
     StudyOptions,
     measure_cell,
+    provenance,
     study_named,
     study_records,
     write_page,
@@ -75,10 +78,26 @@ def test_the_ablation_has_the_thirteen_configurations_of_table_8():
     assert names[0] == "TAP"
 
 
+@pytest.mark.parametrize("name", ["main", "learnability", "ladder"])
+def test_a_study_of_the_fast_preset_says_so_in_cells_and_command(name):
+    study = study_named(name)
+    some = {"tables": ("insurance",), "n_real": (50,), "splits": 1}
+    fast = StudyOptions(preset="fast", **some)
+
+    cells = [c for c in study.plan(fast) if c.method in ("TAP", "ladder")]
+
+    assert [cell.settings["preset"] for cell in cells] == ["fast"]
+    written = [{"cell": c.written(), "failure": None} for c in cells]
+    assert " --preset fast --table insurance " in provenance(study, written)
+    paper = study.plan(StudyOptions(preset="fast", protocol="paper", **some))
+    assert all(cell.settings.get("preset") != "fast" for cell in paper)
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
         ({"protocol": "theirs"}, "protocol='theirs' is not usable"),
+        ({"preset": "slow"}, "preset='slow' is not usable"),
         ({"tables": ("titanic",)}, "tables='titanic' is not usable"),
     ],
 )
@@ -180,6 +199,25 @@ def test_the_paper_s_protocol_is_table_4_on_compact_backbones():
     assert preset.augment.commit.window_length == 20
     assert preset.augment.commit.protocol == "paper"
     assert preset.diffusion.size == "compact"
+
+
+def test_backbones_of_the_cell_before_serve_the_next_one_of_the_same_rows(
+    tiny_cells, birds, monkeypatch
+):
+    first = tiny_cells("sensitivity")[0]
+    changes = [{"teacher": "stack"}, {"diffusion": {"n_steps": 3}}]
+    others = [replace(first, settings=merged(first.settings, c)) for c in changes]
+    fitted = []
+    fit = runs._fit
+    monkeypatch.setattr(runs, "_fit", lambda *a: fitted.append(a) or fit(*a))
+    monkeypatch.setattr(runs, "_LAST", {})
+
+    one, two = prepare(first), prepare(others[0])
+    assert len(fitted) == 1
+    assert two.seconds == one.seconds > 0
+    prepare(replace(first, split=1))
+    prepare(others[1])
+    assert len(fitted) == 3
 
 
 def test_settings_of_a_cell_are_laid_over_each_other():

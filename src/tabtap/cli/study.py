@@ -45,6 +45,13 @@ class ProtocolName(str, Enum):
     PAPER = "paper"
 
 
+class PresetName(str, Enum):
+    """How much TAP takes pains under our protocol."""
+
+    DEFAULT = "default"
+    FAST = "fast"
+
+
 StudyName = Annotated[
     str, typer.Argument(metavar="NAME", help="One of tabtap study list.")
 ]
@@ -74,6 +81,9 @@ def run(  # noqa: PLR0913  its options are as many
     protocol: Annotated[
         ProtocolName, option("--protocol NAME", "ours, or the paper's loop.")
     ] = ProtocolName.OURS,
+    preset: Annotated[
+        PresetName, option("--preset NAME", "Of TAP: default, or fast.")
+    ] = PresetName.DEFAULT,
     table: Tables = None,
     n_real: Sizes = None,
     splits: Annotated[
@@ -105,6 +115,7 @@ def run(  # noqa: PLR0913  its options are as many
     options = StudyOptions(
         quick=quick,
         protocol=protocol.value,
+        preset=preset.value,
         tables=tuple(table) if table else None,
         n_real=tuple(n_real) if n_real else None,
         splits=splits,

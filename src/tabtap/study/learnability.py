@@ -234,7 +234,7 @@ JUDGES = {
 def plan(options: StudyOptions) -> Iterator[Cell]:
     """Yield every method that makes rows, on every table."""
     names = main.QUICK_METHODS if options.quick else main.METHODS
-    taps = main.TAPS[options.protocol]
+    taps = main.taps_of(options)
     if options.quick:
         taps = ({"name": "TAP", "preset": "fast"},)
     methods = [*({"name": name} for name in names if name != "Real"), *taps]

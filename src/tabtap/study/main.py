@@ -58,10 +58,18 @@ TAPS: Mapping[str, Sequence[Mapping[str, Any]]] = {
 """By protocol; the paper's loop is run on the backbones that the rungs have."""
 
 
+def taps_of(options: StudyOptions) -> Sequence[Mapping[str, Any]]:
+    """Return TAP as it is compared: without and with a teacher, or the paper's."""
+    taps = TAPS[options.protocol]
+    if options.protocol == "ours" and options.preset == "fast":
+        return [{**tap, "preset": "fast"} for tap in taps]
+    return taps
+
+
 def plan(options: StudyOptions) -> Iterator[Cell]:
     """Yield every method on every table, size and split."""
     names = QUICK_METHODS if options.quick else METHODS
-    taps = TAPS[options.protocol]
+    taps = taps_of(options)
     if options.quick:
         taps = ({"name": "TAP", "preset": "fast"},)
     grid = Grid(

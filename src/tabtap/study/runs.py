@@ -20,6 +20,7 @@ from tabtap.config import SECTIONS, Preset, changed_preset, preset_named
 from tabtap.diffusion import Backbone, BackboneStack
 from tabtap.diffusion.backbone import fit_fold_backbones
 from tabtap.domain import Lineages
+from tabtap.domain.judgement import table_sha256
 from tabtap.domain.rows import WHOLE
 from tabtap.evaluate.teachers import choose_teacher
 from tabtap.loop import Limits, Outcome, Progress, RunContext, augment
@@ -65,11 +66,16 @@ _QUICK: Mapping[str, Settings] = {
 def base_settings(options: StudyOptions) -> dict[str, Any]:
     """Return the settings of every cell: the protocol, and what a quick look changes.
 
-    ``protocol`` is "ours" or "paper"; ``augment``, ``diffusion``, ``teaching`` and
+    ``protocol`` is "ours" or "paper", ``preset`` that of ours; ``augment``, ``diffusion``, ``teaching`` and
     ``evaluator`` change its preset as they do that of the method TAP.
     """
     quick = _QUICK[options.protocol] if options.quick else {}
-    return {"protocol": options.protocol, **quick}
+    of_ours = {"preset": "fast"} if _is_fast(options) else {}
+    return {"protocol": options.protocol, **of_ours, **quick}
+
+
+def _is_fast(options: StudyOptions) -> bool:
+    return options.preset == "fast" and options.protocol == "ours"
 
 
 def merged(settings: Settings, changes: Settings) -> dict[str, Any]:
@@ -130,7 +136,7 @@ def preset_of(settings: Settings) -> Preset:
     The paper's loop is run on our compact backbones, as all other runs are; give
     ``diffusion = {preset = "paper"}`` to change that.
     """
-    base = preset_named("default")
+    base = preset_named(settings.get("preset", "default"))
     if settings["protocol"] == "paper":
         compact = {"diffusion": {"preset": "default"}}
         base = changed_preset(preset_named("paper"), compact)
@@ -183,12 +189,26 @@ def prepare(cell: Cell) -> Ground:
     teacher = choose_teacher(name, part.real, task_of(part.real))
     request = replace(request, teacher=teacher)
     lineages = lineages_of(request)
-    started = time.process_time()
-    stack = _fit(request, lineages)
-    spent = time.process_time() - started
+    stack, spent = _fitted(request, lineages)
     whole = stack[stack.unseen_folds.index(WHOLE)]
     members = stack.of_folds(lineages.members)
     return Ground(cell, part, request, lineages, members, whole, spent)
+
+
+_LAST: dict[object, tuple[BackboneStack, float]] = {}
+"""The backbones of the cell before: the next one often differs in the loop alone."""
+
+
+def _fitted(request: Request, lineages: Lineages) -> tuple[BackboneStack, float]:
+    """Return the backbones of a run, and the CPU seconds that they took."""
+    rows, cut = table_sha256(request.real), lineages.partitions.tobytes()
+    what = (rows, cut, lineages.crossfit, request.seed, repr(request.preset.diffusion))
+    if what not in _LAST:
+        started = time.process_time()
+        stack = _fit(request, lineages)
+        _LAST.clear()
+        _LAST[what] = stack, time.process_time() - started
+    return _LAST[what]
 
 
 def _fit(request: Request, lineages: Lineages) -> BackboneStack:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import importlib
 import shlex
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -54,6 +55,7 @@ QUICK_BUDGET = 100
 """The same in a quick look, which is known by it."""
 
 PROTOCOLS = ("ours", "paper")
+STUDY_PRESETS = ("default", "fast")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +68,18 @@ class StudyOptions:
     protocol: Literal["ours", "paper"] = "ours"
     """TAP as it is by default, or the paper's loop (Table 4) on the same backbones."""
 
+    preset: Literal["default", "fast"] = "default"
+    """Of TAP under our protocol; in ``fast`` its policy rests."""
+
     tables: tuple[str, ...] | None = None
     n_real: tuple[int, ...] | None = None
     splits: int | None = None
     seed: int = SEED
 
     def __post_init__(self) -> None:
+        if self.preset not in STUDY_PRESETS:
+            must = f"be one of {', '.join(STUDY_PRESETS)}"
+            raise bad_setting("preset", self.preset, must, "Try 'fast'.")
         if self.protocol not in PROTOCOLS:
             must = f"be one of {', '.join(PROTOCOLS)}"
             raise bad_setting("protocol", self.protocol, must, "Try 'ours'.")
@@ -173,6 +181,7 @@ def measure_cell(cell: Cell, store: Store | None = None) -> Record:
             "cpu_seconds": {"all": time.process_time() - cpu},
         },
         "versions": installed_versions(),
+        "commit": _commit(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         **found,
     }
@@ -180,6 +189,17 @@ def measure_cell(cell: Cell, store: Store | None = None) -> Record:
 
 FORMAT = 1
 """Of a record."""
+
+
+@cache
+def _commit() -> str | None:
+    """Return the commit that is run, if this is a checkout and git is there."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12"]
+    try:
+        told = subprocess.run([*command, "HEAD"], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return told.stdout.decode().strip()
 
 
 def study_records(study: Study, store: Store) -> list[Record]:
@@ -258,13 +278,18 @@ def provenance(study: Study, records: Records) -> str:
         f"- at most {_listed(cell['budget'] for cell in cells)} rows added; "
         f"predictors: {_predictors(cells)}",
         f"- {hours:.2f} hours of workers",
-        f"- tabtap {', '.join(versions)}",
+        f"- tabtap {', '.join(versions)}{_commits(records)}",
     ]
     if finished:
         lines.append(f"- measured from {finished[0]} to {finished[-1]}")
     for reason in sorted({str(record["failure"]["reason"]) for record in failed}):
         lines.append(f"- failed: {reason}")
     return "\n".join(lines)
+
+
+def _commits(records: Records) -> str:
+    found = sorted({str(r["commit"]) for r in records if r.get("commit")})
+    return f", commit {', '.join(found)}" if found else ""
 
 
 def _is_quick(cells: Sequence[Mapping[str, Any]]) -> bool:
@@ -286,6 +311,8 @@ def _command(study: Study, cells: Sequence[Mapping[str, Any]]) -> str:
     given = [cell["settings"] for cell in cells]
     if any("paper" in (s.get("protocol"), s.get("preset")) for s in given):
         words += ["--protocol", "paper"]
+    elif not _is_quick(cells) and any(s.get("preset") == "fast" for s in given):
+        words += ["--preset", "fast"]
     for table in tables:
         words += ["--table", table]
     for n_real in sorted({cell["n_real"] for cell in cells}):
