@@ -201,8 +201,9 @@ def test_the_paper_s_protocol_is_table_4_on_compact_backbones():
     assert preset.diffusion.size == "compact"
 
 
+@pytest.mark.usefixtures("birds")
 def test_backbones_of_the_cell_before_serve_the_next_one_of_the_same_rows(
-    tiny_cells, birds, monkeypatch
+    tiny_cells, monkeypatch
 ):
     first = tiny_cells("sensitivity")[0]
     changes = [{"teacher": "stack"}, {"diffusion": {"n_steps": 3}}]

@@ -66,8 +66,8 @@ _QUICK: Mapping[str, Settings] = {
 def base_settings(options: StudyOptions) -> dict[str, Any]:
     """Return the settings of every cell: the protocol, and what a quick look changes.
 
-    ``protocol`` is "ours" or "paper", ``preset`` that of ours; ``augment``, ``diffusion``, ``teaching`` and
-    ``evaluator`` change its preset as they do that of the method TAP.
+    ``protocol`` is "ours" or "paper", ``preset`` that of ours; ``augment``,
+    ``diffusion``, ``teaching`` and ``evaluator`` change it as they do that of TAP.
     """
     quick = _QUICK[options.protocol] if options.quick else {}
     of_ours = {"preset": "fast"} if _is_fast(options) else {}
