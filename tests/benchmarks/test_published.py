@@ -1,0 +1,94 @@
+"""The records behind the pages: packed, put back, and what the pages are made from."""
+
+import json
+import lzma
+
+import answers
+import published
+import pytest
+import teacher
+
+MOST_BYTES = 5_000_000
+
+
+@pytest.fixture
+def folder(tmp_path):
+    found = tmp_path / "results"
+    (found / "studies" / "records").mkdir(parents=True)
+    (found / "studies" / "rows").mkdir()
+    (found / "speed.jsonl").write_text('{"a": 1.5, "b": "ü"}\n{"a": null}\n', "utf-8")
+    (found / "studies" / "records" / "k.json").write_text('{"cell": [1]}\n', "utf-8")
+    (found / "studies" / "rows" / "k.npz").write_bytes(b"rows")
+    return found
+
+
+def test_records_come_back_as_they_were_and_rows_stay_behind(folder, tmp_path):
+    file, back = tmp_path / "all.xz", tmp_path / "back"
+
+    assert published.pack(folder, file) == 3
+    assert published.unpack(back, file) == []
+
+    names = ["speed.jsonl", "studies/records/k.json"]
+    found = sorted(p.relative_to(back).as_posix() for p in back.rglob("*.json*"))
+    assert found == names
+    for name in names:
+        lines = [
+            (side / name).read_text("utf-8").splitlines() for side in (folder, back)
+        ]
+        assert [json.loads(a) for a in lines[0]] == [json.loads(b) for b in lines[1]]
+
+
+def test_what_was_measured_since_is_not_overwritten(folder, tmp_path):
+    file = tmp_path / "all.xz"
+    published.pack(folder, file)
+    (folder / "speed.jsonl").write_text('{"a": 2}\n', "utf-8")
+
+    assert published.unpack(folder, file) == ["speed.jsonl"]
+    assert (folder / "speed.jsonl").read_text("utf-8") == '{"a": 2}\n'
+
+
+@pytest.mark.parametrize("name", ["../out.json", "/out.json", "run.py"])
+def test_a_name_that_leads_elsewhere_is_refused(name, tmp_path):
+    file = tmp_path / "all.xz"
+    line = json.dumps({"in": name, "record": {}})
+    file.write_bytes(lzma.compress(f"{line}\n".encode()))
+
+    with pytest.raises(ValueError, match="no file of records"):
+        published.unpack(tmp_path / "back", file)
+
+
+# ---- What is published.
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    back = tmp_path_factory.mktemp("records")
+    published.unpack(back)
+    return back
+
+
+def test_the_published_records_are_small():
+    assert published.FILE.stat().st_size < MOST_BYTES
+
+
+def test_the_page_on_answers_is_made_from_the_published_records(unpacked, tmp_path):
+    page = tmp_path / "answers.md"
+    notes = answers.PAGE.with_name("answers_notes.md").read_text("utf-8")
+    page.with_name("answers_notes.md").write_text(notes, "utf-8")
+
+    before = unpacked / "answers_before"
+    answers.write(unpacked / "answers", page, before if before.is_dir() else None)
+
+    assert page.read_text("utf-8") == answers.PAGE.read_text("utf-8")
+
+
+def test_the_page_on_teachers_is_made_from_the_published_records(unpacked, tmp_path):
+    page = tmp_path / "teacher.md"
+    notes = teacher.PAGE.with_name("teacher_notes.md").read_text("utf-8")
+    page.with_name("teacher_notes.md").write_text(notes, "utf-8")
+
+    teacher.main(
+        ["page", "--out", str(unpacked / "teacher.jsonl"), "--page", str(page)]
+    )
+
+    assert page.read_text("utf-8") == teacher.PAGE.read_text("utf-8")
