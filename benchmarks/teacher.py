@@ -10,7 +10,8 @@ on rows that nobody saw.  ``page`` writes docs/results/teacher.md.
 
 TabPFN v1 teaches where its weights are, TabPFN v2 where its package is installed too.
 ``--sizes`` asks one thing only: what 1,500 rows bring that 500 do not, with the teacher
-that a run has by default.
+that a run has by default.  ``--mixtures`` asks another, of classes: whether rows mixed
+otherwise, or labels that heed the one a row was drawn for, do better than ours.
 """
 
 from __future__ import annotations
@@ -73,6 +74,9 @@ TEACHERS: Mapping[str, tuple[str, ...]] = {
 AUTO = "auto"
 """The teacher of a run that names none."""
 
+ONE_THING = ("sizes", "mixtures")
+"""What may be asked alone."""
+
 AS_DRAWN, SAMPLED = "as drawn", "stack, sampled"
 OTHERS = ("Jitter", "SMOTE", "Copies")
 """Rows of simpler methods, with the same teacher."""
@@ -98,6 +102,9 @@ def _measured(heading: Record) -> Record:
     rng = stream(heading["seed"], "teacher", source.name, heading["split"])
     if heading.get("sizes"):
         return _sizes_measured(real, test, rng)
+    if heading.get("mixtures"):
+        rng = stream(heading["seed"], "mix", source.name, heading["split"])
+        return _mixtures_measured(real, test, rng)
     made = make_rows(real, rng)
     everything = concat(list(made.values()))
     ends = np.cumsum([len(rows) for rows in made.values()])
@@ -138,6 +145,53 @@ def _sizes_measured(real: Table, test: Table, rng: np.random.Generator) -> Recor
         f"1,500 half crossed, {AUTO}": _levels(truth, labelled),
     }
     return {"task": truth.task, "levels": levels, "costs": costs, "best": best_of(real)}
+
+
+def _mixtures_measured(real: Table, test: Table, rng: np.random.Generator) -> Record:
+    """Tell what other mixtures and other labels of 500 rows are worth."""
+    truth = Truth(real, test, {})
+    made = draw_rows(real, (2 * N_ROWS, N_ROWS), rng)
+    made["Jitter"] = method_named("Jitter").make(real, N_ROWS, rng, Stopwatch())
+    rows = concat(list(made.values()))
+    teacher = choose_teacher(STACK, real, truth.task).teacher
+    answer = answered([teacher], real, rows)
+    if not isinstance(answer, ClassPrediction):
+        raise UserInputError("Mixtures are of classes: give --tables that have them.")
+
+    def labelled(odds: float = 0.0) -> Table:
+        """Take the likeliest class, that which was asked for being likelier by odds."""
+        likely = np.log(np.clip(answer.probabilities, 1e-6, 1.0))
+        likely[np.arange(len(rows)), rows.target] += odds
+        return replace(rows, target=likely.argmax(axis=1).astype(rows.target.dtype))
+
+    taught, drawn, crossed, near = labelled(), 0, 2 * N_ROWS, 3 * N_ROWS
+    agreed = np.flatnonzero(taught.target[:crossed] == rows.target[:crossed])
+
+    def some(table: Table, *parts: tuple[int, int]) -> Table:
+        return table.take(np.concatenate([np.arange(a, a + n) for a, n in parts]))
+
+    half, third, quarter = N_ROWS // 2, N_ROWS // 3 + 1, N_ROWS // 4
+    heeding = {odds: some(labelled(odds), (drawn, half)) for odds in (1.0, 2.0)}
+    sets = {
+        "half crossed": some(taught, (drawn, half), (crossed, half)),
+        "near": some(taught, (near, N_ROWS)),
+        "drawn, crossed, near": some(
+            taught, (drawn, third), (crossed, third), (near, N_ROWS - 2 * third)
+        ),
+        "drawn, near": some(taught, (drawn, half), (near, half)),
+        "drawn": some(taught, (drawn, N_ROWS)),
+        "drawn, odds e": some(labelled(1.0), (drawn, N_ROWS)),
+        "drawn, odds e^2": some(labelled(2.0), (drawn, N_ROWS)),
+        "drawn, as drawn": some(rows, (drawn, N_ROWS)),
+        "drawn, where both agree": taught.take(agreed[:N_ROWS]),
+        "drawn by odds e, crossed, near": concat(
+            [heeding[1.0], some(taught, (crossed, quarter), (near, quarter))]
+        ),
+        "half crossed, odds e^2": concat([heeding[2.0], some(taught, (crossed, half))]),
+    }
+    levels = {"real": _levels(truth, real.empty())}
+    levels |= {name: _levels(truth, added) for name, added in sets.items()}
+    return {"task": truth.task, "levels": levels, "costs": {}, "best": best_of(real)}
 
 
 def draw_rows(
@@ -334,7 +388,8 @@ def command_of(records: Sequence[Record]) -> str:
     )
     return (
         f"python benchmarks/teacher.py measure --n-real {sizes} --splits {splits} "
-        f"--seed {seeds}" + (" --sizes" if records[0].get("sizes") else "")
+        f"--seed {seeds}"
+        + "".join(f" --{name}" for name in ONE_THING if records[0].get(name))
     )
 
 
@@ -350,6 +405,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--tables", nargs="+", default=list(TABLES))
     parser.add_argument("--teachers", nargs="+", default=list(TEACHERS))
     parser.add_argument("--sizes", action="store_true", help="500 and 1,500 rows only")
+    parser.add_argument("--mixtures", action="store_true", help="of classes only")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--page", type=Path, default=PAGE)
@@ -369,12 +425,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         {
             **{"table": table, "n_real": n_real, "split": split},
             **{"seed": options.seed, "teachers": options.teachers},
-            **({"sizes": True} if options.sizes else {}),
+            **{name: True for name in ONE_THING if getattr(options, name)},
         }
         for split, n_real, table in cells
         if obstacle(table, n_real) is None
     ]
-    names = ("table", "n_real", "split", "seed", "sizes")
+    names = ("table", "n_real", "split", "seed", *ONE_THING)
     measure_missing(
         measure,
         wanted,
