@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tabtap.domain import Bound, Measured
@@ -302,7 +303,9 @@ def test_no_card_shows_a_score_that_was_not_measured(every_case, name):
 def test_the_meaning_names_the_folds_and_what_is_not_claimed(good):
     means, means_not = meaning_of(good)
 
-    assert "cut in 5 parts, up to 3 times anew" in means.text
+    assert "cut in 5 parts, up to 4 times anew" in means.text
+    once = replace(good, folds=np.zeros((1, 24), dtype=np.int64))
+    assert "cut in 5 parts. Each" in meaning_of(once)[0].text
     assert "held against the best without them" in means.text
     assert "privacy" in means_not.text
     assert "never to test" in means_not.text

@@ -681,8 +681,10 @@ def _own_score(result: AugmentResult) -> str:
 def _how(result: AugmentResult) -> str:
     folds = setting(result, "augment", "utility", "n_folds")
     cut = "in parts" if folds is None else f"in {say.count(int(folds))} parts"
-    times = setting(result, "augment", "utility", "n_partitions") or 1
-    anew = "" if times < 2 else f", up to {say.count(int(times))} times anew"
+    most = setting(result, "augment", "utility", "n_partitions") or 1
+    times = int(most) if result.folds is None else len(result.folds)
+    upto = "up to " if result.folds is None else ""
+    anew = "" if times < 2 else f", {upto}{say.count(times)} times anew"
     best = ""
     if result.about.referee == BEST:
         best = (
