@@ -28,18 +28,22 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if page.parent.name != "results"]
 RESULTS = "\n".join(p.read_text(encoding="utf-8") for p in DOCS.glob("results/*.md"))
+FEW_FOLDS = UtilityConfig(n_folds=3, n_partitions=1)
 QUICK = Preset(
-    augment=replace(PRESETS["fast"].augment, utility=UtilityConfig(n_folds=3)),
+    augment=replace(PRESETS["fast"].augment, utility=FEW_FOLDS),
     diffusion=DiffusionConfig(n_steps=40),
 )
 DONE, NO_GAIN = 0, 3
 COMMAND = f"""#!{sys.executable}
 import sys
+from dataclasses import replace
 from tabtap import config as presets
 from tabtap.cli.app import main
-from tabtap.config import PRESETS, DiffusionConfig, Preset
+from tabtap.config import PRESETS, DiffusionConfig, Preset, UtilityConfig
+few_folds = UtilityConfig(n_folds=3, n_partitions=1)
 quick = Preset(
-    augment=PRESETS["fast"].augment, diffusion=DiffusionConfig(n_steps=40)
+    augment=replace(PRESETS["fast"].augment, utility=few_folds),
+    diffusion=DiffusionConfig(n_steps=40),
 )
 presets.PRESETS = {{**PRESETS, "fast": quick}}
 sys.exit(main())
