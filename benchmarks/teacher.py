@@ -82,6 +82,10 @@ OTHERS = ("Jitter", "SMOTE", "Copies")
 """Rows of simpler methods, with the same teacher."""
 
 
+PAIRED = """Against half crossed rows with the same teacher, over all cells above, each
+cell with itself: what is more than ours is positive."""
+
+
 # ---- Measuring a cell.
 
 
@@ -353,6 +357,28 @@ def gain_table(records: Sequence[Record]) -> str:
     return pages.markdown_table(["rows, labels", *header], rows)
 
 
+def paired_table(records: Sequence[Record]) -> str:
+    """Return what each kind of rows gains beyond the first one, cell by cell."""
+    first, *others = [v for v in records[0]["levels"] if _is_taught(records[0], v)]
+    rows = []
+    for name in others:
+        both = [(gains(r, first), gains(r, name)) for r in records]
+        there = [(one, two) for one, two in both if one and two]
+        cells = [name]
+        for k in (0, 1):
+            more = [two[k] - one[k] for one, two in there]
+            better = f"{sum(gain > 0 for gain in more)} of {len(more)}"
+            cells += [pages.with_error(more), better]
+        rows.append(cells)
+    header = ["rows, labels", "mean", "better in", "best", "better in"]
+    return pages.markdown_table(header, rows)
+
+
+def _is_taught(record: Record, name: str) -> bool:
+    """Whether rows have the ordinary teacher's labels, or all were made by ours."""
+    return name != "real" and (name.endswith(f", {STACK}") or "mixtures" in record)
+
+
 def cost_table(records: Sequence[Record]) -> str:
     """Return the CPU seconds that each teacher takes for all rows of a cell."""
     rows = []
@@ -375,6 +401,8 @@ def teacher_page(records: Sequence[Record], notes: str = "") -> str:
                 tables = ", ".join(sorted({r["table"] for r in some}))
                 sections += [f"## In {UNITS[task]}: {title}", f"Tables: {tables}."]
                 sections.append(gain_table(some))
+        if any(_is_taught(own[0], name) for name in own[0]["levels"]):
+            sections += [f"## In {UNITS[task]}: beyond ours", PAIRED, paired_table(own)]
     sections += ["## Cost", cost_table(records)]
     sections.append(pages.provenance(records, [command_of(records)]))
     return pages.page_of(sections, notes)
