@@ -4,7 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabtap.errors import UserInputError
-from tabtap.table.split import RARE, allot, even_sample, folds, paper_split
+from tabtap.table.split import (
+    RARE,
+    allot,
+    cut_rows,
+    even_sample,
+    folds,
+    paper_split,
+)
 
 
 def rng(seed=0):
@@ -166,6 +173,15 @@ def test_folds_are_not_dealt_in_row_order():
     first, second = (folds(np.zeros(50, dtype=int), 5, rng(seed)) for seed in (0, 1))
 
     assert first.tolist() != second.tolist()
+
+
+def test_rows_are_cut_alike_every_time_and_anew_for_every_further_cut():
+    condition = np.repeat([0, 1], [30, 20])
+
+    first, again, further = (cut_rows(condition, 5, number=n) for n in (0, 0, 1))
+
+    assert first.tolist() == again.tolist() != further.tolist()
+    assert np.bincount(first[:30]).tolist() == np.bincount(further[:30]).tolist()
 
 
 @settings(deadline=None, max_examples=60)

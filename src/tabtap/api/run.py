@@ -76,7 +76,7 @@ from tabtap.stopwatch import Stopwatch
 from tabtap.table.computed import Formula
 from tabtap.table.saved_schema import schema_to_json
 from tabtap.table.schema import FloatArray, IntArray
-from tabtap.table.split import folds
+from tabtap.table.split import cut_rows
 from tabtap.table.table import Table
 from tabtap.wording import learner_words, time_words
 
@@ -143,11 +143,8 @@ def lineages_of(request: Request) -> Lineages:
         most -= 1  # a check of the whole panel is dear
     n_partitions = max(1, min(most, ROWS_PER_PARTITION * most // len(request.real)))
     partitions = [
-        folds(request.real.condition, n_folds, rng, request.groups)
-        for rng in [
-            stream(request.seed, "folds", *([number] if number else []))
-            for number in range(n_partitions)
-        ]
+        cut_rows(request.real.condition, n_folds, request.groups, number)
+        for number in range(n_partitions)
     ]
     return Lineages(np.stack(partitions), crossfit)
 

@@ -27,7 +27,7 @@ from tabtap.rng import stream
 from tabtap.stages import Evaluator
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import FloatArray, IntArray, Task
-from tabtap.table.split import even_sample, folds
+from tabtap.table.split import cut_rows, even_sample, folds
 from tabtap.table.table import Table, concat
 
 # ---- Who is trained.
@@ -141,15 +141,15 @@ class MethodComparison:
         table : Table
             The user's rows.
         repeats : int
-            Folds, as those of ``tabtap augment`` with the same seed; or times that
-            methods draw rows, for a test file.
+            Folds, as those of ``tabtap augment``; with a test file, times that methods
+            draw rows.
         test : Table, optional
             Rows to test on.
         groups : array, optional
             Whom the table's rows and, after them, the test rows belong to.  Without
             groups, exact copies of a row are kept together.
         seed : int, default=0
-            Of the folds.
+            Of what methods draw, and of folds of test rows.
         learner : str or object, default="auto"
             What the user will train, as ``TabularAugmenter`` takes it.
         """
@@ -162,8 +162,7 @@ class MethodComparison:
         if test is None:
             n_units = len(table) if groups is None else len(np.unique(groups))
             repeats = n_folds = min(repeats, n_units)
-            # The stream that ``api.run.lineages_of`` draws its first partition from.
-            fold = folds(table.condition, n_folds, stream(seed, "folds"), groups)
+            fold = cut_rows(table.condition, n_folds, groups)
         judges = Judges.of(learner, task_of(table), n_folds=n_folds)
         return cls(table, repeats, test, fold, groups, test_groups, judges, seed)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabtap.errors import UserInputError, bad_setting
+from tabtap.rng import stream
 from tabtap.table.schema import BoolArray, FloatArray, IntArray
 
 MAX_TEST_ROWS = 500
@@ -159,6 +160,21 @@ def folds(
     # Dealt like cards, class after class: every count is even to within one.
     fold[by_class] = rng.permutation(n_folds)[np.arange(len(condition)) % n_folds]
     return fold
+
+
+def cut_rows(
+    condition: IntArray,
+    n_folds: int,
+    groups: ArrayLike | None = None,
+    number: int = 0,
+) -> IntArray:
+    """Give every row a fold, alike in every run; ``number`` counts further cuts.
+
+    No seed moves it: how rows are cut moves a verdict as much as what is drawn, and of
+    both only the latter is what a user asks for with another seed (DECISIONS, 70).
+    """
+    rng = stream(0, "folds", *([number] if number else []))
+    return folds(condition, n_folds, rng, groups)
 
 
 def _group_folds(
