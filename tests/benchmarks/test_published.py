@@ -8,6 +8,9 @@ import published
 import pytest
 import teacher
 
+from tabtap.compare.store import Store
+from tabtap.study.studies import STUDY_NAMES, study_named, study_records, write_page
+
 MOST_BYTES = 5_000_000
 
 
@@ -92,3 +95,25 @@ def test_the_page_on_teachers_is_made_from_the_published_records(unpacked, tmp_p
     )
 
     assert page.read_text("utf-8") == teacher.PAGE.read_text("utf-8")
+
+
+STUDIES = {
+    name: page
+    for name in STUDY_NAMES
+    if (page := published.FILE.with_name(f"study-{name}.md")).is_file()
+}
+"""The studies that have a page, and where it is."""
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_page_of_a_study_is_made_from_the_published_records(
+    name, unpacked, tmp_path
+):
+    made, notes = tmp_path / STUDIES[name].name, f"study-{name}_notes.md"
+    if (written := STUDIES[name].with_name(notes)).is_file():
+        made.with_name(notes).write_text(written.read_text("utf-8"), "utf-8")
+    study, store = study_named(name), Store(str(unpacked / "studies"))
+
+    write_page(study, study_records(study, store), made)
+
+    assert made.read_text("utf-8") == STUDIES[name].read_text("utf-8")

@@ -29,10 +29,12 @@ from tabtap.study.sources import SOURCES
 from tabtap.study.studies import Study, StudyOptions
 from tabtap.study.tables import (
     MISSING,
-    finding,
+    Interval,
+    finding_of_several,
     in_paper_order,
     mean_interval,
     method_label,
+    show_interval,
 )
 from tabtap.table.schema import FloatArray, IntArray
 from tabtap.table.table import Table, concat
@@ -316,9 +318,11 @@ def page(records: Sequence[Record]) -> str:
     ]
     for judge, words in JUDGES.items():
         frame = bucket_frame(records, judge)
+        apart = differences(frame)
         parts += [
             f"## Judged by the {judge}: {words}",
-            "\n".join(f"- {said}" for said in findings(frame)),
+            "\n".join(f"- {said}" for said in findings(apart)),
+            *([as_markdown(_difference_table(apart))] if apart else []),
             as_markdown(_bucket_table(frame, judge)),
             as_markdown(_summary_table(records, judge)),
         ]
@@ -355,20 +359,40 @@ def matched(frame: pd.DataFrame, method: str, other: str) -> pd.DataFrame:
     return apart.groupby(keys[:3]).mean().rename("difference").reset_index()
 
 
-def findings(frame: pd.DataFrame) -> list[str]:
-    """Return what Figure 2 claims, found or not."""
+def differences(frame: pd.DataFrame) -> dict[str, dict[str, Interval]]:
+    """Return how much more learnable rows of each TAP are than each other method's."""
     methods = list(frame["method"].unique())
-    said = []
+    found: dict[str, dict[str, Interval]] = {}
     for tap in (name for name in methods if name.startswith("TAP")):
         for other in (name for name in methods if not name.startswith("TAP")):
             apart = matched(frame, tap, other)
-            if apart.empty:
-                continue
-            values = apart["difference"].to_list()
-            interval = mean_interval(values, apart["dataset"].to_list())
-            claim = f"rows of {tap} are more learnable than those of {other}"
-            said.append(finding(claim, interval, unit=" percentiles"))
-    return said or ["No TAP among the records, so nothing to compare."]
+            if len(apart):
+                values, tables = apart["difference"].to_list(), apart["dataset"]
+                interval = mean_interval(values, tables.to_list())
+                found.setdefault(tap, {})[other] = interval
+    return found
+
+
+def findings(apart: Mapping[str, Mapping[str, Interval]]) -> list[str]:
+    """Return what Figure 2 claims, found or not: a sentence for each TAP."""
+    return [
+        finding_of_several(f"rows of {tap} are more learnable than those of", others)
+        for tap, others in apart.items()
+    ] or ["No TAP among the records, so nothing to compare."]
+
+
+def _difference_table(apart: Mapping[str, Mapping[str, Interval]]) -> TextTable:
+    others = dict.fromkeys(name for found in apart.values() for name in found)
+    none = mean_interval([])
+    return TextTable(
+        "How much more learnable at equal informativeness, percentiles, with the 95 % "
+        "interval over tables",
+        ("than", *apart),
+        tuple(
+            (name, *(show_interval(found.get(name, none)) for found in apart.values()))
+            for name in others
+        ),
+    )
 
 
 def _bucket_table(frame: pd.DataFrame, judge: str) -> TextTable:

@@ -617,6 +617,27 @@ do that.'
     return f"**Not found.** {said}; chance alone may do that."
 
 
+def finding_of_several(claim: str, differences: Mapping[str, Interval]) -> str:
+    """Return of which others a claim was found: that the difference is above 0.
+
+    Examples
+    --------
+    >>> above, about = Interval(2.0, 1.0, 3.0, 7), Interval(1.0, -1.0, 3.0, 7)
+    >>> finding_of_several("TAP beats", {"SMOTE": above, "ARF": about})
+    '**In part found.** TAP beats SMOTE; not shown of ARF.'
+    """
+    shown = [name for name, apart in differences.items() if apart.low > 0]
+    below = [name for name, apart in differences.items() if apart.high < 0]
+    open_ = [name for name in differences if name not in (*shown, *below)]
+    found = "In part found" if shown else "Not found"
+    parts = [
+        f"{claim} {', '.join(shown) or 'any other'}",
+        *([f"it is the other way round of {', '.join(below)}"] if below else []),
+        *([f"not shown of {', '.join(open_)}"] if open_ else []),
+    ]
+    return f"**{found if below or open_ else 'Found'}.** {'; '.join(parts)}."
+
+
 # ---- The tables of a comparison by name.
 
 
