@@ -93,9 +93,25 @@ def test_a_study_of_the_fast_preset_says_so_in_cells_and_command(name):
     assert all(cell.settings.get("preset") != "fast" for cell in paper)
 
 
+@pytest.mark.parametrize("name", ["main", "ablation", "sensitivity"])
+def test_a_study_whose_steps_somebody_else_judges_says_so_in_cells_and_command(name):
+    study = study_named(name)
+    some = {"tables": ("steel-plates-fault",), "n_real": (50,), "splits": 1}
+    options = StudyOptions(protocol="paper", evaluator="linear", **some)
+
+    cells = list(study.plan(options))
+
+    judges = {c.method: c.settings.get("evaluator") for c in cells}
+    assert judges.get("TAP", judges.get("default")) == "linear"
+    written = [{"cell": c.written(), "failure": None} for c in cells]
+    command = "--protocol paper --evaluator linear --table steel-plates-fault "
+    assert command in provenance(study, written)
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
+        ({"evaluator": "linaer"}, "Try 'linear'"),
         ({"protocol": "theirs"}, "protocol='theirs' is not usable"),
         ({"preset": "slow"}, "preset='slow' is not usable"),
         ({"tables": ("titanic",)}, "tables='titanic' is not usable"),

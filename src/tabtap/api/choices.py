@@ -72,7 +72,7 @@ def choose_judge(
         learner = _learner(choice, task, role)
         judge = EstimatorEvaluator(learner, name=choice, n_jobs=n_jobs)
         return ChosenEvaluator(judge, f"{choice}: asked for by name.")
-    _check_name(choice, role)
+    check_judge_name(choice, role)
     return choose_evaluator(
         choice, task=task, license_policy=license_policy, n_jobs=n_jobs, role=role
     )
@@ -83,7 +83,8 @@ def learner_names() -> tuple[str, ...]:
     return (*PANEL, *BOOSTERS)
 
 
-def _check_name(choice: Any, role: str) -> None:  # noqa: ANN401
+def check_judge_name(choice: Any, role: str) -> None:  # noqa: ANN401
+    """Refuse a name that no judge has; whatever else it is is not looked at."""
     known = [*learner_names(), *(candidate.name for candidate in CANDIDATES)]
     if isinstance(choice, str) and choice not in ("auto", *known):
         near = difflib.get_close_matches(choice, known, n=1) or ["auto"]

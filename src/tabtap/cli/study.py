@@ -84,6 +84,9 @@ def run(  # noqa: PLR0913  its options are as many
     preset: Annotated[
         PresetName, option("--preset NAME", "Of TAP: default, or fast.")
     ] = PresetName.DEFAULT,
+    evaluator: Annotated[
+        str | None, option("--evaluator NAME", "Who judges each step; linear is quick.")
+    ] = None,
     table: Tables = None,
     n_real: Sizes = None,
     splits: Annotated[
@@ -116,6 +119,7 @@ def run(  # noqa: PLR0913  its options are as many
         quick=quick,
         protocol=protocol.value,
         preset=preset.value,
+        evaluator=evaluator,
         tables=tuple(table) if table else None,
         n_real=tuple(n_real) if n_real else None,
         splits=splits,

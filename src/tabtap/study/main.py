@@ -60,10 +60,12 @@ TAPS: Mapping[str, Sequence[Mapping[str, Any]]] = {
 
 def taps_of(options: StudyOptions) -> Sequence[Mapping[str, Any]]:
     """Return TAP as it is compared: without and with a teacher, or the paper's."""
-    taps = TAPS[options.protocol]
-    if options.protocol == "ours" and options.preset == "fast":
-        return [{**tap, "preset": "fast"} for tap in taps]
-    return taps
+    fast = options.protocol == "ours" and options.preset == "fast"
+    changes = {
+        **({"preset": "fast"} if fast else {}),
+        **({} if options.evaluator is None else {"evaluator": options.evaluator}),
+    }
+    return [{**tap, **changes} for tap in TAPS[options.protocol]]
 
 
 def plan(options: StudyOptions) -> Iterator[Cell]:

@@ -71,7 +71,8 @@ def base_settings(options: StudyOptions) -> dict[str, Any]:
     """
     quick = _QUICK[options.protocol] if options.quick else {}
     of_ours = {"preset": "fast"} if _is_fast(options) else {}
-    return {"protocol": options.protocol, **of_ours, **quick}
+    asked = {} if options.evaluator is None else {"evaluator": options.evaluator}
+    return {"protocol": options.protocol, **of_ours, **quick, **asked}
 
 
 def _is_fast(options: StudyOptions) -> bool:

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
+from tabtap.api.choices import check_judge_name
 from tabtap.archive import put_in_place
 from tabtap.compare.runner import Cluster, RunObserver, RunSummary, run_cells
 from tabtap.compare.store import Cell, Record, Store, study_of
@@ -71,6 +72,9 @@ class StudyOptions:
     preset: Literal["default", "fast"] = "default"
     """Of TAP under our protocol; in ``fast`` its policy rests."""
 
+    evaluator: str | None = None
+    """Who judges every step of TAP; None: whom the protocol names."""
+
     tables: tuple[str, ...] | None = None
     n_real: tuple[int, ...] | None = None
     splits: int | None = None
@@ -83,6 +87,8 @@ class StudyOptions:
         if self.protocol not in PROTOCOLS:
             must = f"be one of {', '.join(PROTOCOLS)}"
             raise bad_setting("protocol", self.protocol, must, "Try 'ours'.")
+        if self.evaluator is not None:
+            check_judge_name(self.evaluator, "evaluator")
         if unknown := [name for name in self.tables or () if name not in SOURCES]:
             must = f"be among {', '.join(SOURCES)}"
             raise bad_setting("tables", unknown[0], must, "Check its spelling.")
@@ -313,6 +319,8 @@ def _command(study: Study, cells: Sequence[Mapping[str, Any]]) -> str:
         words += ["--protocol", "paper"]
     elif not _is_quick(cells) and any(s.get("preset") == "fast" for s in given):
         words += ["--preset", "fast"]
+    if (judge := _evaluator(cells)) is not None and not _is_quick(cells):
+        words += ["--evaluator", judge]
     for table in tables:
         words += ["--table", table]
     for n_real in sorted({cell["n_real"] for cell in cells}):
@@ -322,6 +330,13 @@ def _command(study: Study, cells: Sequence[Mapping[str, Any]]) -> str:
     words += ["--splits", str(1 + max(cell["split"] for cell in cells))]
     words += ["--seed", str(min(cell["seed"] for cell in cells))]
     return " ".join(words)
+
+
+def _evaluator(cells: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return who judges the steps of most runs of TAP; a few may change just that."""
+    given = [cell["settings"] for cell in cells]
+    named = [s.get("evaluator") for s in given if "protocol" in s or "preset" in s]
+    return max(named, key=named.count, default=None)
 
 
 def _top(spent: Mapping[str, float]) -> dict[str, float]:
