@@ -136,7 +136,7 @@ class TabularAugmenter(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[mis
         Columns that other columns give in every row, such as a total: new rows have
         them computed.  ``auto`` takes all that are found, ``none`` draws them.
     random_state : int, RandomState, Generator or None
-        Equal seeds give equal tables.
+        Equal seeds give equal tables.  It moves what is drawn, not the folds.
     device : str, default="auto"
         Torch device of the backbones.
     n_jobs : int, optional

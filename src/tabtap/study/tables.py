@@ -274,8 +274,9 @@ def _score_table(
     who = "mean over predictors" if predictor == AVERAGE else predictor
     splits = sorted(set(averages["splits"]))
     n_splits = " to ".join(map(str, sorted({splits[0], splits[-1]})))
+    of = "one split" if n_splits == "1" else f"mean ± deviation over {n_splits} splits"
     return TextTable(
-        f"{_WORDS[metric]}; {who}; mean ± deviation over {n_splits} splits",
+        f"{_WORDS[metric]}; {who}; {of}",
         ("dataset", "n_real", *methods),
         tuple(rows),
         n_labels=2,
@@ -306,6 +307,8 @@ def _ours(ours: pd.DataFrame, method: str, metric: str) -> str:
     if method not in ours.index:
         return MISSING
     line = ours.loc[method]
+    if line["splits"] == 1:  # one says nothing of how far others lie apart
+        return f"{line['mean']:.{_digits(metric)}f}"
     return _pair(line["mean"], line["deviation"], metric)
 
 
