@@ -4,6 +4,7 @@ import json
 import lzma
 
 import answers
+import paper_whole
 import published
 import pytest
 import teacher
@@ -95,6 +96,14 @@ def test_the_page_on_teachers_is_made_from_the_published_records(unpacked, tmp_p
     )
 
     assert page.read_text("utf-8") == teacher.PAGE.read_text("utf-8")
+
+
+def test_what_came_of_the_papers_method_is_what_the_records_say(unpacked):
+    records = list(Store(str(unpacked / "paper-whole")).records())
+    text = paper_whole.PAGE.read_text("utf-8")
+
+    assert paper_whole.written(text, records) == text
+    assert "| insurance" in text
 
 
 STUDIES = {
