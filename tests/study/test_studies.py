@@ -283,6 +283,29 @@ def test_a_store_without_records_of_a_study_says_how_to_get_some(tmp_path):
         study_records(study_named("ladder"), store)
 
 
+def test_runs_of_one_cell_under_two_protocols_are_never_averaged(tmp_path):
+    study, store = study_named("safety"), Store(str(tmp_path))
+    for protocol in ("ours", "paper"):
+        settings = {"protocol": protocol}
+        each = cell("safety", study="safety", settings=settings)
+        store.write(each.key, {"cell": each.written(), "failure": None})
+
+    with pytest.raises(UserInputError, match="protocol ours; protocol paper"):
+        study_records(study, store)
+
+    (kept,) = study_records(study, store, "paper")
+    assert kept["cell"]["settings"]["protocol"] == "paper"
+
+
+def test_a_store_says_under_which_protocol_there_is_nothing(tmp_path):
+    store = Store(str(tmp_path))
+    each = cell("safety", study="safety", settings={"protocol": "ours"})
+    store.write(each.key, {"cell": each.written(), "failure": None})
+
+    with pytest.raises(UserInputError, match="under the protocol 'paper'"):
+        study_records(study_named("safety"), store, "paper")
+
+
 def test_a_page_of_failures_only_is_refused(tmp_path):
     record = {"cell": cell().written(), "failure": {"reason": "no memory"}}
 

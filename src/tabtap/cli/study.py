@@ -144,6 +144,10 @@ def page(
     out: Annotated[
         Path | None, option("--out -o FILE", "Ends in .md; default: NAME.md.")
     ] = None,
+    protocol: Annotated[
+        ProtocolName | None,
+        option("--protocol NAME", "Of runs under both, those of ours or paper."),
+    ] = None,
     force: Overwrite = False,
 ) -> int:
     """Write the page of study NAME from the records, and its figures beside it."""
@@ -153,7 +157,8 @@ def page(
     study = study_named(name)
     out = out or Path(f"{name}.md")
     check_file("--out", out, force=force)
-    records = study_records(study, Store(store))
+    under = None if protocol is None else protocol.value
+    records = study_records(study, Store(store), under)
     for path in write_page(study, records, out):
         Screen.standard().say(f"Written: {path}")
     return YES

@@ -208,15 +208,51 @@ def _commit() -> str | None:
     return told.stdout.decode().strip()
 
 
-def study_records(study: Study, store: Store) -> list[Record]:
-    """Return a study's records, failed cells too; raise if there are none."""
+def study_records(
+    study: Study, store: Store, protocol: str | None = None
+) -> list[Record]:
+    """Return a study's records, failed cells too; raise if there are none.
+
+    ``protocol`` leaves out runs of the loop under the other one.
+    """
     found = [record for record in store.records(_names_a_cell) if _is_of(record, study)]
+    if protocol is not None:
+        found = [r for r in found if _rules(r).get("protocol", protocol) == protocol]
     if not found:
+        under = "" if protocol is None else f" under the protocol {protocol!r}"
         raise UserInputError(
-            f"The store {store.address!r} holds no records of {study.name!r} yet. Fill "
-            f"it: tabtap study run {study.name} --store {shlex.quote(store.address)}"
+            f"The store {store.address!r} holds no records of {study.name!r}{under} "
+            f"yet. Fill it: tabtap study run {study.name} --store "
+            f"{shlex.quote(store.address)}"
         )
+    _check_rules(study, found)
     return found
+
+
+def _check_rules(study: Study, records: Records) -> None:
+    """Refuse runs of one cell under several rules: a mean of them says nothing."""
+    by_cell: dict[tuple[object, ...], set[str]] = {}
+    for record in records:
+        if rules := _rules(record):
+            cell = record["cell"]
+            where = (cell[key] for key in ("dataset", "n_real", "split", "method"))
+            told = ", ".join(f"{name} {value}" for name, value in rules.items())
+            by_cell.setdefault((*where, cell["budget"]), set()).add(told)
+    if several := next((told for told in by_cell.values() if len(told) > 1), None):
+        raise UserInputError(
+            f"The store holds records of {study.name!r} under several rules: "
+            f"{'; '.join(sorted(several))}. One page can show one of them. Say which "
+            "with --protocol, or keep each in a store of its own."
+        )
+
+
+def _rules(record: Record) -> dict[str, Any]:
+    """Return under whose rules a run of the loop was made; {}: it was none."""
+    given = record["cell"]["settings"]
+    if "protocol" not in given:
+        return {}
+    names = ("protocol", "preset", "evaluator")
+    return {name: given[name] for name in names if name in given}
 
 
 def _is_of(record: Record, study: Study) -> bool:
