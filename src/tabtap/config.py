@@ -207,7 +207,7 @@ class UtilityConfig:
     n_partitions: int = 4
     """Times that the rows are cut into folds, each time anew, for a named learner.
 
-    Above two, one fewer for a whole panel; fewer for many rows, too.
+    Two at most for a whole panel; fewer for many rows, too.
     """
 
     focus_fraction: float = 1.0

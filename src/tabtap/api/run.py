@@ -139,8 +139,8 @@ def lineages_of(request: Request) -> Lineages:
     n_folds = min(request.config.utility.n_folds, n_units)
     crossfit = request.config.commit.protocol == "crossfit"
     most = request.config.utility.n_partitions if crossfit else 1
-    if most > 2 and request.referee.evaluator.name in (BEST, PANEL_MEAN):
-        most -= 1  # a check of the whole panel is dear
+    if request.referee.evaluator.name in (BEST, PANEL_MEAN):
+        most = min(most, MOST_PARTITIONS_OF_PANEL)
     n_partitions = max(1, min(most, ROWS_PER_PARTITION * most // len(request.real)))
     partitions = [
         cut_rows(request.real.condition, n_folds, request.groups, number)
@@ -148,6 +148,9 @@ def lineages_of(request: Request) -> Lineages:
     ]
     return Lineages(np.stack(partitions), crossfit)
 
+
+MOST_PARTITIONS_OF_PANEL = 2
+"""A check of the whole panel is dear, and seldom adds rows."""
 
 ROWS_PER_PARTITION = 200
 """Tables of more rows than this are cut into folds less often: it matters less there,
