@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from tabtap.api.run import Request
-from tabtap.compare.printing import TextTable, as_markdown
+from tabtap.compare.printing import as_markdown
 from tabtap.compare.store import ROWS, Cell, Record, Store
 from tabtap.rivals.ladder import (
     draw_hard_inpainting,
@@ -23,15 +23,7 @@ from tabtap.study.figures import lines_with_bands
 from tabtap.study.main import SIZES
 from tabtap.study.runs import Ground, plan_cells, prepare, run_tap, scores_with
 from tabtap.study.studies import Study, StudyOptions
-from tabtap.study.tables import (
-    LARGER_IS_BETTER,
-    METRICS,
-    finding,
-    gains,
-    mean_frame,
-    mean_interval,
-    show_interval,
-)
+from tabtap.study.tables import finding, mean_interval, score_gains, size_gain_table
 from tabtap.table.table import Table
 
 REAL = "Real"
@@ -106,7 +98,10 @@ def page(records: Sequence[Record]) -> str:
             "here; TAP may add fewer rows than the budget.",
             "\n".join(f"- {sentence}" for sentence in said),
             "![Gains of the four mechanisms](ladder.svg)",
-            *(as_markdown(_table(found, metric)) for metric in _metrics(found)),
+            *(
+                as_markdown(size_gain_table(found, metric, RUNGS, unit=unit))
+                for metric, unit in _metrics(found).items()
+            ),
         ]
     )
 
@@ -136,16 +131,6 @@ _UNITS = {
 
 def gain_frame(records: Sequence[Record]) -> pd.DataFrame:
     """Return dataset, n_real, split, method, gain and metric; larger is better."""
-    scores = mean_frame(
-        (record["cell"], name, part)
-        for record in records
-        for name, part in record["scores"].items()
-    )
-    parts = [
-        gains(scores, metric).assign(metric=metric)
-        for metric in METRICS
-        if (scores["metric"] == metric).any()
-    ]
     lines = [
         (cell["dataset"], cell["n_real"], cell["split"], name, losses[REAL] - loss)
         for cell, losses in ((r["cell"], r["losses"]) for r in records)
@@ -154,7 +139,7 @@ def gain_frame(records: Sequence[Record]) -> pd.DataFrame:
     ]
     columns = ["dataset", "n_real", "split", "method", "gain"]
     utility = pd.DataFrame(lines, columns=columns).assign(metric=UTILITY)
-    return pd.concat([*parts, utility], ignore_index=True)
+    return pd.concat([score_gains(records), utility], ignore_index=True)
 
 
 def _order(found: pd.DataFrame) -> str:
@@ -181,33 +166,10 @@ def _tables(part: pd.Series) -> list[str]:
     return [str(name) for name in part.index.get_level_values("dataset")]
 
 
-def _table(found: pd.DataFrame, metric: str) -> TextTable:
-    part = found[found["metric"] == metric]
-    sizes = sorted(part["n_real"].unique())
-    digits = 3 if metric == UTILITY else 1
-    rows = []
-    for rung in RUNGS:
-        own = part[part["method"] == rung]
-        cells = [_cell(own[own["n_real"] == size], digits) for size in sizes]
-        rows.append((rung, *cells, _cell(own, digits)))
-    unit = {"accuracy": "points", "rmse": "%"}.get(metric, "nats or variances")
-    better = (
-        "" if LARGER_IS_BETTER.get(metric, True) else "; positive is a smaller RMSE"
-    )
-    return TextTable(
-        f"Gain over real rows alone: {metric}, {unit}, with its 95 % interval{better}",
-        ("mechanism", *(f"{size} real rows" for size in sizes), "all"),
-        tuple(rows),
-    )
-
-
-def _cell(part: pd.DataFrame, digits: int) -> str:
-    gain = mean_interval(part["gain"].to_list(), part["dataset"].to_list())
-    return show_interval(gain, digits)
-
-
-def _metrics(found: pd.DataFrame) -> list[str]:
-    return [metric for metric in _UNITS if (found["metric"] == metric).any()]
+def _metrics(found: pd.DataFrame) -> dict[str, str]:
+    """Return the metrics there are, and a unit where it is no usual one."""
+    own = {UTILITY: "nats or variances"}
+    return {m: own.get(m, "") for m in _UNITS if (found["metric"] == m).any()}
 
 
 STUDY = Study(

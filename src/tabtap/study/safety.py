@@ -26,7 +26,15 @@ from tabtap.study.runs import (
     scores_with,
 )
 from tabtap.study.studies import Study, StudyOptions
-from tabtap.study.tables import MISSING, finding, mean_interval, show_interval
+from tabtap.study.tables import (
+    METRICS,
+    MISSING,
+    finding,
+    mean_interval,
+    score_gains,
+    show_interval,
+    size_gain_table,
+)
 from tabtap.table.schema import FloatArray
 from tabtap.table.table import Table
 
@@ -188,8 +196,19 @@ def page(records: Sequence[Record]) -> str:
             "as it comes.",
             "\n".join(f"- {sentence}" for sentence in said),
             as_markdown(_table(frame)),
+            *(as_markdown(table) for table in _plain_tables(records)),
         ]
     )
+
+
+def _plain_tables(records: Sequence[Record]) -> list[TextTable]:
+    """Return the same runs in accuracy and RMSE, which the paper does not print."""
+    found = score_gains(records)
+    return [
+        size_gain_table(found, metric, tuple(CHANGES))
+        for metric in METRICS
+        if (found["metric"] == metric).any()
+    ]
 
 
 def utility_frame(records: Sequence[Record]) -> pd.DataFrame:
