@@ -7,7 +7,7 @@ import pytest
 
 from tabtap.compare.predictors import mean_losses
 from tabtap.compare.store import Cell, Terms
-from tabtap.study import buckets, calibration, learnability, theory
+from tabtap.study import buckets, calibration, learnability, sensitivity, theory
 from tabtap.study.cell import repetition_of
 from tabtap.study.learnability import bucket_of, equal_bins, percentiles, tail_mean
 from tabtap.study.studies import StudyOptions, measure_cell
@@ -262,3 +262,34 @@ def test_the_theory_is_planned_on_runs_models_and_one_simulation():
     assert methods.count(theory.RUN) == 7
     assert methods.count(theory.THEOREM) == 1
     assert methods.count(theory.INFLUENCE) == 3 * 5 * 5
+
+
+# ---- The window and the threshold.
+
+
+def sensitivity_record(method, accuracy, split=0):
+    cell = cell_of("sensitivity", method, split=split).written()
+    return {"cell": cell, "scores": {"KNN": {"accuracy": accuracy}}}
+
+
+def test_values_of_a_setting_are_shown_from_the_smallest_on():
+    records = [
+        sensitivity_record(name, 0.7) for name in ("K=10", "K=5", "default", "K=1")
+    ]
+
+    text = sensitivity.page(records)
+
+    assert "1, 5, 10" in text
+    assert text.index("| K=5 ") < text.index("| K=10 ")
+
+
+def test_of_one_split_no_chance_is_told_and_of_two_it_is():
+    one = [sensitivity_record("default", 0.7), sensitivity_record("K=5", 0.6)]
+    other = [
+        sensitivity_record("default", 0.7, split=1),
+        sensitivity_record("K=5", 0.64, split=1),
+    ]
+
+    # Drops of 0.10 and 0.06 have a standard error of 0.02 around their mean.
+    assert "of one split nobody can say" in sensitivity.page(one)
+    assert "over splits is 0.020" in sensitivity.page([*one, *other])

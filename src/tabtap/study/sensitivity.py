@@ -94,12 +94,14 @@ def page(records: Sequence[Record]) -> str:
         rows.append((name, values, *(f"{value:.3f}" for value in ours)))
         rows.append(("(paper)", "", *(f"{value:.3f}" for value in theirs)))
         chance = _noise(frame)
-        small = ours[2] <= max(theirs[2], chance)
+        small = ours[2] <= np.fmax(theirs[2], chance)
         verdict = "**Found.**" if small else "**Not found.**"
+        error = f"a standard error of a mean over splits is {chance:.3f}"
+        if np.isnan(chance):
+            error = "of one split nobody can say how much of it is chance"
         said.append(
             f"{verdict} {name} matters little: the worst drop is {ours[2]:.3f} at most "
-            f"(paper {theirs[2]:.3f}; a standard error of a mean over splits is "
-            f"{chance:.3f})."
+            f"(paper {theirs[2]:.3f}; {error})."
         )
     table = TextTable(
         "Worst drop of the accuracy (a share, not percent) from the default, over "
@@ -124,7 +126,14 @@ def accuracy_frame(records: Sequence[Record]) -> pd.DataFrame:
     """Return accuracies as shares: dataset, n_real, split, method, score."""
     frame = mean_frame((r["cell"], r["cell"]["method"], r["scores"]) for r in records)
     chosen = frame[(frame["metric"] == "accuracy") & (frame["predictor"] == AVERAGE)]
-    return chosen.assign(score=chosen["score"] / 100.0)
+    shares = chosen.assign(score=chosen["score"] / 100.0)
+    return shares.sort_values("method", key=lambda names: names.map(_place))
+
+
+def _place(name: str) -> tuple[str, float]:
+    """Return what values of a setting are sorted by; the default has none."""
+    setting, _, value = name.partition("=")
+    return setting, float(value or 0)
 
 
 def worst_drops(frame: pd.DataFrame, setting: str) -> pd.Series:
@@ -144,14 +153,17 @@ def _values(frame: pd.DataFrame, setting: str) -> list[str]:
 
 
 def _noise(frame: pd.DataFrame) -> float:
-    """Return the standard error of a paired difference of means over splits."""
+    """Return the standard error of a paired difference of means over splits.
+
+    NaN where there is one split.
+    """
     wide = frame.pivot_table("score", ["dataset", "n_real", "split"], "method")
     if DEFAULT not in wide:
-        return 0.0
+        return float("nan")
     others = wide.drop(columns=DEFAULT).rsub(wide[DEFAULT], axis=0)
     errors = others.groupby(["dataset", "n_real"]).sem()
-    found = float(np.nanmean(errors.to_numpy())) if errors.notna().any().any() else 0.0
-    return found
+    known = errors.to_numpy()[errors.notna().to_numpy()]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def _accuracies(frame: pd.DataFrame) -> TextTable:
