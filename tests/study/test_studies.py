@@ -93,6 +93,16 @@ def test_a_study_of_the_fast_preset_says_so_in_cells_and_command(name):
     assert all(cell.settings.get("preset") != "fast" for cell in paper)
 
 
+def test_a_study_of_both_protocols_asks_for_neither_in_its_command():
+    study = study_named("calibration")
+    options = StudyOptions(tables=("insurance",), splits=1, preset="fast")
+
+    written = [{"cell": c.written(), "failure": None} for c in study.plan(options)]
+
+    command = "--store results --preset fast --table insurance "
+    assert command in provenance(study, written)
+
+
 @pytest.mark.parametrize("name", ["main", "ablation", "sensitivity"])
 def test_a_study_whose_steps_somebody_else_judges_says_so_in_cells_and_command(name):
     study = study_named(name)

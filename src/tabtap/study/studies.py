@@ -351,9 +351,11 @@ def _command(study: Study, cells: Sequence[Mapping[str, Any]]) -> str:
     tables = [name for name in SOURCES if name in {cell["dataset"] for cell in cells}]
     words = ["tabtap", "study", "run", study.name, "--store", "results"]
     given = [cell["settings"] for cell in cells]
-    if any("paper" in (s.get("protocol"), s.get("preset")) for s in given):
+    looped = [s for s in given if "protocol" in s or "preset" in s]
+    # A study of both protocols asks for neither.
+    if looped and all("paper" in (s.get("protocol"), s.get("preset")) for s in looped):
         words += ["--protocol", "paper"]
-    elif not _is_quick(cells) and any(s.get("preset") == "fast" for s in given):
+    if not _is_quick(cells) and any(s.get("preset") == "fast" for s in given):
         words += ["--preset", "fast"]
     if (judge := _evaluator(cells)) is not None and not _is_quick(cells):
         words += ["--evaluator", judge]
