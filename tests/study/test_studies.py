@@ -285,6 +285,15 @@ def test_a_page_tells_where_it_comes_from(tmp_path, tiny_cells):
     assert all(path.is_file() for path in written)
 
 
+def test_a_page_tells_which_sizes_have_fewer_splits():
+    cells = [cell(), cell(n_real=50), cell(n_real=50, split=1), cell(n_real=100)]
+    records = [{"cell": each.written(), "failure": None} for each in cells]
+
+    text = provenance(study_named("main"), records)
+
+    assert "n_real [20, 100], splits [0]; n_real [50], splits [0, 1]" in text
+
+
 def test_a_store_without_records_of_a_study_says_how_to_get_some(tmp_path):
     store = Store(str(tmp_path))
     store.write(cell().key, work.run_cell(cell()))

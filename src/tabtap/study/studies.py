@@ -314,9 +314,7 @@ def provenance(study: Study, records: Records) -> str:
         f"- command: `{_command(study, cells)}`",
         f"- {len(records)} cells, of which {len(failed)} failed; seeds "
         f"{sorted({cell['seed'] for cell in cells})}; "
-        f"{len({cell['dataset'] for cell in cells})} tables, n_real "
-        f"{sorted({cell['n_real'] for cell in cells})}, splits "
-        f"{sorted({cell['split'] for cell in cells})}",
+        f"{len({cell['dataset'] for cell in cells})} tables, {_sizes(cells)}",
         f"- at most {_listed(cell['budget'] for cell in cells)} rows added; "
         f"predictors: {_predictors(cells)}",
         f"- {hours:.2f} hours of workers",
@@ -327,6 +325,18 @@ def provenance(study: Study, records: Records) -> str:
     for reason in sorted({str(record["failure"]["reason"]) for record in failed}):
         lines.append(f"- failed: {reason}")
     return "\n".join(lines)
+
+
+def _sizes(cells: Sequence[Mapping[str, Any]]) -> str:
+    """Return which splits there are, size by size where they are not the same."""
+    splits: dict[int, set[int]] = {}
+    for cell in cells:
+        splits.setdefault(cell["n_real"], set()).add(cell["split"])
+    sizes: dict[tuple[int, ...], list[int]] = {}
+    for size in sorted(splits):
+        sizes.setdefault(tuple(sorted(splits[size])), []).append(size)
+    told = [f"n_real {some}, splits {list(found)}" for found, some in sizes.items()]
+    return "; ".join(told)
 
 
 def _commits(records: Records) -> str:
