@@ -311,7 +311,9 @@ def _table(frame: pd.DataFrame, metric: str) -> TextTable:
         if theirs is not None and name != FULL:
             apart = theirs - base
             moved = f"{apart if metric == 'accuracy' else -100 * apart / base:+.1f}"
-        ours = f"{own.mean():.{digits}f}"
+        # A mean of fewer tables is on another level.
+        whole = len(own) == (chosen["method"] == FULL).sum()
+        ours = f"{own.mean():.{digits}f}" if whole else f"({len(own)} of the cells)"
         rows.append((ablation.group, name, ours, change, level, moved))
     unit = "points of accuracy" if metric == "accuracy" else "% of RMSE"
     return TextTable(
