@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from tabtap.api.run import Request
-from tabtap.compare.printing import as_markdown
+from tabtap.compare.printing import TextTable, as_markdown
 from tabtap.compare.store import ROWS, Cell, Record, Store
 from tabtap.rivals.ladder import (
     draw_hard_inpainting,
@@ -23,7 +23,15 @@ from tabtap.study.figures import lines_with_bands
 from tabtap.study.main import SIZES
 from tabtap.study.runs import Ground, plan_cells, prepare, run_tap, scores_with
 from tabtap.study.studies import Study, StudyOptions
-from tabtap.study.tables import finding, mean_interval, score_gains, size_gain_table
+from tabtap.study.tables import (
+    LARGER_IS_BETTER,
+    METRICS,
+    finding,
+    gains,
+    mean_frame,
+    mean_interval,
+    show_interval,
+)
 from tabtap.table.table import Table
 
 REAL = "Real"
@@ -140,6 +148,52 @@ def gain_frame(records: Sequence[Record]) -> pd.DataFrame:
     columns = ["dataset", "n_real", "split", "method", "gain"]
     utility = pd.DataFrame(lines, columns=columns).assign(metric=UTILITY)
     return pd.concat([score_gains(records), utility], ignore_index=True)
+
+
+def score_gains(records: Iterable[Record]) -> pd.DataFrame:
+    """Return gains over real rows of all that records have scores of, by name.
+
+    As ``gains`` has them, with the metric as a column: of both tasks, those there are.
+    """
+    scores = mean_frame(
+        (record["cell"], name, part)
+        for record in records
+        for name, part in record["scores"].items()
+    )
+    parts = [
+        gains(scores, metric).assign(metric=metric)
+        for metric in METRICS
+        if (scores["metric"] == metric).any()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def size_gain_table(
+    gained: pd.DataFrame, metric: str, names: Sequence[str], *, unit: str = ""
+) -> TextTable:
+    """Return mean gains of some methods in one metric, by size, with intervals."""
+    part = gained[gained["metric"] == metric]
+    sizes = sorted(part["n_real"].unique())
+    digits = 1 if metric in METRICS else 3
+    rows = []
+    for name in names:
+        own = part[part["method"] == name]
+        cells = [_mean_gain(own[own["n_real"] == size], digits) for size in sizes]
+        rows.append((name, *cells, _mean_gain(own, digits)))
+    unit = unit or {"accuracy": "points", "rmse": "%"}[metric]
+    better = (
+        "" if LARGER_IS_BETTER.get(metric, True) else "; positive is a smaller RMSE"
+    )
+    return TextTable(
+        f"Gain over real rows alone: {metric}, {unit}, with its 95 % interval{better}",
+        ("mechanism", *(f"{size} real rows" for size in sizes), "all"),
+        tuple(rows),
+    )
+
+
+def _mean_gain(part: pd.DataFrame, digits: int) -> str:
+    gain = mean_interval(part["gain"].to_list(), part["dataset"].to_list())
+    return show_interval(gain, digits)
 
 
 def _order(found: pd.DataFrame) -> str:

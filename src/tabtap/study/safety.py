@@ -15,6 +15,7 @@ from tabtap.domain.judgement import table_sha256
 from tabtap.gates import Gates
 from tabtap.loop import Progress, RunContext
 from tabtap.rivals.ladder import draw_one_shot
+from tabtap.study.ladder import score_gains, size_gain_table
 from tabtap.study.learnability import diagnose, percentiles, tail_mean
 from tabtap.study.runs import (
     Change,
@@ -31,9 +32,7 @@ from tabtap.study.tables import (
     MISSING,
     finding,
     mean_interval,
-    score_gains,
     show_interval,
-    size_gain_table,
 )
 from tabtap.table.schema import FloatArray
 from tabtap.table.table import Table

@@ -190,52 +190,6 @@ def gains(frame: pd.DataFrame, metric: str, over: str = "Real") -> pd.DataFrame:
     return others[[*keys, "method", "gain"]].reset_index(drop=True)
 
 
-def score_gains(records: Iterable[Record]) -> pd.DataFrame:
-    """Return gains over real rows of all that records have scores of, by name.
-
-    As ``gains`` has them, with the metric as a column: of both tasks, those there are.
-    """
-    scores = mean_frame(
-        (record["cell"], name, part)
-        for record in records
-        for name, part in record["scores"].items()
-    )
-    parts = [
-        gains(scores, metric).assign(metric=metric)
-        for metric in METRICS
-        if (scores["metric"] == metric).any()
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def size_gain_table(
-    gained: pd.DataFrame, metric: str, names: Sequence[str], *, unit: str = ""
-) -> TextTable:
-    """Return mean gains of some methods in one metric, by size, with intervals."""
-    part = gained[gained["metric"] == metric]
-    sizes = sorted(part["n_real"].unique())
-    digits = 1 if metric in METRICS else 3
-    rows = []
-    for name in names:
-        own = part[part["method"] == name]
-        cells = [_mean_gain(own[own["n_real"] == size], digits) for size in sizes]
-        rows.append((name, *cells, _mean_gain(own, digits)))
-    unit = unit or {"accuracy": "points", "rmse": "%"}[metric]
-    better = (
-        "" if LARGER_IS_BETTER.get(metric, True) else "; positive is a smaller RMSE"
-    )
-    return TextTable(
-        f"Gain over real rows alone: {metric}, {unit}, with its 95 % interval{better}",
-        ("mechanism", *(f"{size} real rows" for size in sizes), "all"),
-        tuple(rows),
-    )
-
-
-def _mean_gain(part: pd.DataFrame, digits: int) -> str:
-    gain = mean_interval(part["gain"].to_list(), part["dataset"].to_list())
-    return show_interval(gain, digits)
-
-
 # ---- The paper's tables from the records of a comparison, with the paper's own
 # figures.
 
