@@ -11,8 +11,10 @@ from tabtap.diffusion import fit_backbone
 from tabtap.diffusion.encoding import Cells, Layout, fit_encodings
 from tabtap.diffusion.network import Denoiser
 from tabtap.diffusion.train import (
+    _BETAS,
     Batch,
     MemberRows,
+    _AdamW,
     stack_batches,
     steps_for,
     train,
@@ -331,3 +333,22 @@ def test_members_keep_their_own_rows_when_stacked():
     batch = stack_batches([member.draw(4, generator) for member in members])
 
     assert batch.numbers[:, :, 0].tolist() == [[1.0] * 4, [2.0] * 4]
+
+
+def test_the_optimiser_is_torchs_own_to_the_last_bit():
+    generator = torch.Generator().manual_seed(0)
+    ours = torch.randn(3, 40, generator=generator)
+    theirs = ours.clone()
+    own = _AdamW(ours)
+    known = torch.optim.AdamW(
+        [theirs], lr=0.0, betas=_BETAS, weight_decay=0.0, fused=True
+    )
+
+    for rate in (1e-3, 2e-3, 5e-4):
+        gradient = torch.randn(3, 40, generator=generator)
+        ours.grad, theirs.grad = gradient, gradient.clone()
+        own.step(rate)
+        known.param_groups[0]["lr"] = rate
+        known.step()
+
+    assert torch.equal(ours, theirs)
