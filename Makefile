@@ -95,17 +95,14 @@ results: $(VENV)/.installed-dev  ## measure everything and write docs/results
 	  --page docs/results/rivals.md)
 	$(BIN)/python benchmarks/report.py --speed $(RESULTS)/speed.jsonl \
 	  --fidelity $(RESULTS)/fidelity.jsonl --usefulness $(RESULTS)/usefulness.jsonl
-	$(ONE_THREAD) $(BIN)/python benchmarks/study.py --jobs $(JOBS) --out $(RESULTS)/study
-	$(ONE_THREAD) $(BIN)/python benchmarks/augment.py --out $(RESULTS)/augment.jsonl
-	$(BIN)/python benchmarks/study_report.py --study $(RESULTS)/study \
-	  --speed $(RESULTS)/augment.jsonl
+	$(ONE_THREAD) $(BIN)/python benchmarks/augment.py --page \
+	  --out $(RESULTS)/augment.jsonl
 	for study in $$($(BIN)/tabtap study list | cut -d' ' -f1); do \
 	  $(ONE_THREAD) $(BIN)/tabtap study run $$study --jobs $(JOBS) \
 	    --store $(RESULTS)/studies && \
 	  $(BIN)/tabtap study page $$study --store $(RESULTS)/studies --force \
 	    --out docs/results/study-$$study.md || exit; done
-	$(ONE_THREAD) $(BIN)/python benchmarks/unseen.py --jobs $(JOBS) \
-	  --store $(RESULTS)/unseen
+	$(ONE_THREAD) $(BIN)/python benchmarks/answers.py --workers $(JOBS)
 	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py --out $(RESULTS)/scale.jsonl
 
 format: $(VENV)/.installed-dev  ## rewrite the code in the house format

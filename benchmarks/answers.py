@@ -2,13 +2,15 @@
 
     python benchmarks/answers.py follow --workers 2
     python benchmarks/answers.py noise --workers 2
+    python benchmarks/answers.py poison --workers 2
     python benchmarks/answers.py stable --workers 2
     python benchmarks/answers.py page
 
 ``follow``: the verdict on a few rows of many tables, and on rows that nobody saw what
 came of following it.  ``noise``: coin flips, where every promise is a false one.
-``stable``: the same rows under other seeds and budgets.  ``page``: all of it as
-docs/results/answers.md.  Without a command, all four; ``--quick`` with a tiny grid.
+``poison``: pools with wrong targets.  ``stable``: the same rows under other seeds and
+budgets.  ``page``: all of it as docs/results/answers.md.  Without a command, all five;
+``--quick`` with a tiny grid.
 
 Each keeps its records as JSON lines in the folder ``--out``; what is there is not
 measured again.
@@ -31,8 +33,8 @@ import numpy as np
 import pandas as pd
 from answers_cell import NAMED, TABLES, follow, load, obstacle, run, split_frames, told
 from answers_page import answers_page, span
-from noise import noise
 from pages import FOLDER, read_notes, write_page
+from poison import measure_poison
 from records import ROOT, Record, measure_missing, read_records
 
 PAGE = FOLDER / "answers.md"
@@ -90,6 +92,7 @@ GRIDS: Mapping[str, Grid] = {
     "noise": Grid(
         tables=(PLAIN, TWICE, GROUPS), n_real=(20, 40), seeds=tuple(range(100))
     ),
+    "poison": Grid(seeds=(0,)),
     "stable": Grid(
         tables=TWELVE, seeds=tuple(range(5)), budgets=(30, 50, 150, 500)
     ),
@@ -111,6 +114,14 @@ QUICK: Mapping[str, Grid] = {
         preset="quick",
         learner="linear",
     ),
+    "poison": Grid(
+        tables=("wine", "friedman1"),
+        n_real=(30,),
+        seeds=(0,),
+        budgets=(30,),
+        preset="quick",
+        learner="boosting",
+    ),
     "stable": Grid(
         tables=("diabetes",), n_real=(20,), budgets=(10, 20), preset="quick"
     ),
@@ -118,6 +129,16 @@ QUICK: Mapping[str, Grid] = {
 
 
 # ---- Coin flips: whatever is learned, fresh rows are right half of the time.
+
+
+def noise(n_rows: int, seed: int) -> pd.DataFrame:
+    """Return rows of numbers and a category, whose label is a coin."""
+    rng = np.random.default_rng(1000 + seed)
+    label = np.where(rng.random(n_rows) < 0.5, "a", "b")
+    frame = pd.DataFrame({f"x{i}": rng.normal(size=n_rows) for i in range(4)})
+    frame["c"] = np.where(rng.random(n_rows) < 0.4, "red", "blue")
+    frame["y"] = label
+    return frame
 
 
 def noise_frame(kind: str, n_rows: int, seed: int) -> pd.DataFrame:
@@ -175,6 +196,7 @@ def measure_stable(heading: Record) -> Record:
 MEASURES: Mapping[str, Callable[[Record], Record]] = {
     "follow": follow,
     "noise": measure_noise,
+    "poison": measure_poison,
     "stable": measure_stable,
 }
 

@@ -10,7 +10,7 @@ import importlib
 import json
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -24,7 +24,6 @@ import pandas as pd
 import torch
 from records import Record
 from sklearn import datasets
-from study_cell import WatchedCommitment
 from threadpoolctl import threadpool_limits
 
 import tabtap
@@ -39,6 +38,7 @@ from tabtap.evaluate.learners import Learners, answer_with
 from tabtap.result import AugmentResult
 from tabtap.rivals.simple import Copies, Jitter
 from tabtap.rng import stream
+from tabtap.stages import Commitment
 from tabtap.stopwatch import Stopwatch
 from tabtap.study.protocol import repetition
 from tabtap.study.sources import (
@@ -199,14 +199,33 @@ def run(
         )
 
 
+Seen = list[tuple[CommitRequest, Decision]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WatchedCommitment:
+    """Decides as the commitment it wraps, and keeps what was decided about what."""
+
+    inner: Commitment
+    seen: Seen
+
+    def check(self, trial: CommitRequest) -> Decision:
+        """Let the commitment decide, and remember."""
+        decision = self.inner.check(trial)
+        self.seen.append((trial, decision))
+        return decision
+
+
 @contextmanager
-def watching() -> Iterator[list[tuple[CommitRequest, Decision]]]:
+def watching(
+    wrap: Callable[[Commitment, Seen], Commitment] = WatchedCommitment,
+) -> Iterator[Seen]:
     """Keep every pool that a run is offered: a result has none of the refused ones."""
-    seen: list[tuple[CommitRequest, Decision]] = []
+    seen: Seen = []
 
     def watched(*given: Any) -> Any:  # noqa: ANN401  as make_context
         context = make_context(*given)
-        commitment = WatchedCommitment(context.stages.commitment, seen)
+        commitment = wrap(context.stages.commitment, seen)
         return replace(context, stages=replace(context.stages, commitment=commitment))
 
     module = importlib.import_module("tabtap.api.run")
@@ -457,16 +476,13 @@ def _truths(
     heading: Record,
 ) -> Record:
     offered = [offered_rows(trial, decision) for trial, decision in seen]
-    parts = [*frames, *map(write_frame, offered), write_frame(result.delivered.rows)]
-    tables = read_together(parts, source)
-    learners = dict(panel_learners(source.task))
-    if heading["learner"] in BOOSTERS:
-        learners[heading["learner"]] = booster(heading["learner"], source.task)
-    truth = Truth(tables[0], tables[1], learners)
-    pairs = zip(seen, tables[2:-1], strict=True)
-    checks = [_check(trial, decision, rows, truth) for (trial, decision), rows in pairs]
+    rows_of = [*offered, result.delivered.rows]
+    truth, (*pools, delivered) = truth_of(source, frames, rows_of, heading)
+    checks = [
+        check_record(trial, decision, rows, truth)
+        for (trial, decision), rows in zip(seen, pools, strict=True)
+    ]
     record: Record = {"checks": checks, "levels": {"alone": truth.levels(truth.alone)}}
-    delivered = tables[-1]
     if not len(delivered):
         return record
     last = [c for c in result.certificates if c.committed][-1]
@@ -481,6 +497,20 @@ def _truths(
         record["levels"][name] = truth.levels(answered)
         record["changes"][name] = _changes(truth, answered, last)
     return record
+
+
+def truth_of(
+    source: SourceTable,
+    frames: Sequence[pd.DataFrame],
+    made: Sequence[Table],
+    heading: Record,
+) -> tuple[Truth, list[Table]]:
+    """Return who tells the truth, and rows that were made, read beside the others."""
+    tables = read_together([*frames, *map(write_frame, made)], source)
+    learners = dict(panel_learners(source.task))
+    if heading["learner"] in BOOSTERS:
+        learners[heading["learner"]] = booster(heading["learner"], source.task)
+    return Truth(tables[0], tables[1], learners), tables[2:]
 
 
 def offered_rows(trial: CommitRequest, decision: Decision) -> Table:
@@ -506,9 +536,10 @@ def _rival(method: Copies | Jitter, real: Table, n: int, heading: Record) -> Tab
     return method.make(real, n, rng, Stopwatch())
 
 
-def _check(
+def check_record(
     trial: CommitRequest, decision: Decision, rows: Table, truth: Truth
 ) -> Record:
+    """Return what was said and decided about a pool, and what was true of it."""
     certificate = decision.certificate
     record = {
         "window": certificate.window,

@@ -11,8 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from answers_cell import ORIGINS
-from calibration import Count, Share, clustered_share
-from pages import in_percent, markdown_table, page_of, provenance, with_error
+from pages import (
+    Count,
+    Share,
+    clustered_share,
+    count,
+    in_percent,
+    markdown_table,
+    page_of,
+    provenance,
+    with_error,
+)
+from poison import poison_section
 from records import Records
 from scipy.special import stdtrit
 
@@ -117,7 +127,7 @@ def answers_page(
     Parameters
     ----------
     records : mapping of str to records
-        Those of ``follow``, ``noise`` and ``stable``.
+        By the command of ``answers.py`` that made them.
     commands : mapping of str to sequence of str
         How each was measured.
     earlier : records, optional
@@ -130,6 +140,7 @@ def answers_page(
     for kind, parts in (
         ("follow", _followed),
         ("noise", _noise),
+        ("poison", lambda found: [poison_section(grouped(found, asked))]),
         ("stable", lambda found: _stable(found, finished(earlier))),
     ):
         if made.get(kind):
@@ -251,7 +262,7 @@ def harmed(records: Iterable[Record], who: str, *, beyond: float) -> Count:
         found = record["changes"]["new rows"][who]
         highest = found["change"] + beyond * found["error"]
         hits.append(highest < -LIMITS[record["task"]])
-    return _count(hits)
+    return count(hits)
 
 
 def followed_table(records: Sequence[Record], by: str) -> str:
@@ -408,8 +419,8 @@ def power_table(records: Sequence[Record]) -> str:
                     [committed for gain, committed in own_pools if low < gain <= high]
                     for own_pools in pools
                 ]
-                by_pool = _count(hit for hits in inside for hit in hits)
-                by_run = _count(
+                by_pool = count(hit for hits in inside for hit in hits)
+                by_run = count(
                     record["verdict"] == "augment"
                     for record, hits in zip(part, inside, strict=True)
                     if hits
@@ -436,11 +447,6 @@ def _steps(task: str) -> list[tuple[str, float, float]]:
         *between,
         (f"{ends[-1]:g} or less", -np.inf, ends[-1]),
     ]
-
-
-def _count(hits: Iterable[bool]) -> Count:
-    found = [bool(hit) for hit in hits]
-    return Count(sum(found), len(found))
 
 
 # ---- What another confidence would have decided.
@@ -510,12 +516,12 @@ def sureness_table(records: Sequence[Record]) -> str:
             inside = [c for c, is_in in zip(checks, let, strict=True) if is_in]
             pairs = zip(let, large, strict=True)
             cells = [
-                str(_count(let)),
+                str(count(let)),
                 with_error([c.change for c in inside]),
-                str(_count(c.change < -LIMITS[task] for c in inside)),
-                str(_count(is_in for is_in, is_large in pairs if is_large)),
-                str(_count(c.holds(level) for c in checks)),
-                str(_count(c.holds(level) for c in inside)),
+                str(count(c.change < -LIMITS[task] for c in inside)),
+                str(count(is_in for is_in, is_large in pairs if is_large)),
+                str(count(c.holds(level) for c in checks)),
+                str(count(c.holds(level) for c in inside)),
             ]
             sure = [f"{confidence:.0%}", f"{level:.1%}"]
             rows.append([run, *sure, *cells])
@@ -549,8 +555,8 @@ def noise_table(records: Sequence[Record]) -> str:
     rows = []
     keys = lambda r: (asked(r), r["table"], r["n_real"])  # noqa: E731
     for (run, kind, n_real), part in grouped(records, keys).items():
-        promised = _count(record["verdict"] == "augment" for record in part)
-        shown = _count(record["shown"] for record in part)
+        promised = count(record["verdict"] == "augment" for record in part)
+        shown = count(record["shown"] for record in part)
         allowed = 100 * (1 - float(np.mean([r["confidence"] for r in part])))
         counts = [str(promised), str(shown), f"{allowed:.0f} %"]
         seeds = span(record["seed"] for record in part)
@@ -618,8 +624,8 @@ def budget_pairs(records: Iterable[Record], one: int, other: int) -> list[Pair]:
 
 def _flips(pairs: Sequence[Pair]) -> list[str]:
     flips = Flips(
-        _count(a["verdict"] != b["verdict"] for a, b in pairs),
-        _count((a["n_added"] > 0) != (b["n_added"] > 0) for a, b in pairs),
+        count(a["verdict"] != b["verdict"] for a, b in pairs),
+        count((a["n_added"] > 0) != (b["n_added"] > 0) for a, b in pairs),
     )
     return [str(flips.verdict), str(flips.rows)]
 

@@ -1,6 +1,7 @@
 """Speed of a whole run, from a frame of 50 rows to 500 more, and where the time goes.
 
-Run: ``make bench``, or ``python benchmarks/augment.py``; some minutes.
+Run: ``make bench``, or ``python benchmarks/augment.py``; some minutes.  With ``--page``
+the records of ``--out`` become docs/results/speed.md.
 
 Everything is included: reading the frame, learning the table, the loop and its judges.
 Beside it, in the same run, a rival that judges nothing: one backbone and 500 rows.  CPU
@@ -18,8 +19,8 @@ from pathlib import Path
 import pandas as pd
 import torch
 from cells import Cell
-from pages import found_in, markdown_table, provenance
-from records import Record, Records, keep_all, stamp
+from pages import FOLDER, found_in, markdown_table, provenance, write_page
+from records import Record, Records, keep_all, read_records, stamp
 from threadpoolctl import threadpool_limits
 
 from tabtap.api import TabularAugmenter
@@ -100,16 +101,17 @@ def speed_table(records: Records) -> str:
     return markdown_table(header, rows)
 
 
-def speed_section(records: Records) -> str:
-    """Return the measurements as a section of a page, with how they were made."""
+def speed_page(records: Records) -> str:
+    """Return the measurements as a page, with how they were made."""
     budgets = " or ".join(map(str, found_in(records, "budget")))
     text = (
-        f"## Speed\n\n{N_REAL} real rows to {budgets} more through "
-        "`TabularAugmenter`,\neverything included; CPU seconds on one thread, the "
-        "least of the repeats."
+        f"# Speed of a run\n\n{N_REAL} real rows to {budgets} more through "
+        "`TabularAugmenter`, no learner named,\neverything included; CPU seconds on "
+        "one thread, the least of the repeats. *One shot*: a\nbackbone and its rows, "
+        "which nobody judges."
     )
     source = provenance(records, ["python benchmarks/augment.py"])
-    return "\n\n".join([text, speed_table(records), source])
+    return "\n\n".join([text, speed_table(records), source]) + "\n"
 
 
 def _measured(options: argparse.Namespace, table: str, preset: str) -> Record:
@@ -133,6 +135,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="file of JSON lines to add to")
+    page = FOLDER / "speed.md"
+    parser.add_argument("--page", nargs="?", type=Path, const=page, help="write a page")
     return parser.parse_args(arguments)
 
 
@@ -148,6 +152,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with threadpool_limits(1):
         records = list(chain.from_iterable(keep_all(found, options.out, stamp())))
     print(speed_table(records))
+    if options.page is not None:
+        kept = records if options.out is None else read_records(options.out)
+        write_page(options.page, speed_page(kept))
 
 
 if __name__ == "__main__":

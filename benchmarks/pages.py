@@ -6,9 +6,9 @@ written by hand in a file of notes beside the page, and put at its end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from records import ROOT, Records
@@ -54,6 +54,49 @@ def with_error(values: Sequence[float], form: str = "+.1f", scale: float = 1.0) 
 def in_percent(shares: Sequence[float]) -> str:
     """Return the mean of some shares in per cent, with its standard error."""
     return with_error(shares, ".1f", 100)
+
+
+class Count(NamedTuple):
+    """How many of how many."""
+
+    hits: int
+    n: int
+
+    def __str__(self) -> str:
+        """Return the count and, in brackets, the share."""
+        percent = f" ({100 * self.hits / self.n:.0f} %)" if self.n else ""
+        return f"{self.hits} of {self.n}{percent}"
+
+
+def count(hits: Iterable[bool]) -> Count:
+    """Count what is true."""
+    found = [bool(hit) for hit in hits]
+    return Count(sum(found), len(found))
+
+
+class Share(NamedTuple):
+    """A share of some cases with its error, cases of one cell counted together."""
+
+    share: float
+    error: float
+    n: int
+    n_cells: int
+
+
+def clustered_share(hits: Sequence[bool], cells: Sequence[object]) -> Share:
+    """Return a share and its standard error when whole cells are drawn, not cases."""
+    n, names = len(hits), list(dict.fromkeys(cells))
+    if not n:
+        return Share(float("nan"), float("nan"), 0, 0)
+    share = float(np.mean(hits))
+    totals = dict.fromkeys(names, 0.0)
+    for hit, cell in zip(hits, cells, strict=True):
+        totals[cell] += hit - share
+    n_cells = len(names)
+    if n_cells < 2:
+        return Share(share, float("nan"), n, n_cells)
+    spread = np.sqrt(sum(t**2 for t in totals.values()) * n_cells / (n_cells - 1))
+    return Share(share, float(spread / n), n, n_cells)
 
 
 def found_in(records: Records, name: str) -> list[Any]:

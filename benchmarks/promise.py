@@ -30,7 +30,6 @@ import numpy as np
 import pages
 import torch
 from answers_page import LIMITS, STEPS, SURE, UNITS, grouped
-from calibration import Count
 from numpy.typing import NDArray
 from records import ROOT, Record, hand_out, stamp
 from scipy.special import stdtrit
@@ -614,12 +613,12 @@ def outcome(judged: Sequence[Judged], task: Task) -> dict[str, str]:
     noise = np.array([SURE * one.truth.error for one in judged])
     large = [one.let_in for one in judged if one.truth.plain > STEPS[task][0]]
     return {
-        "let in": str(Count(len(added), len(judged))),
+        "let in": str(pages.Count(len(added), len(judged))),
         "mean true gain": pages.with_error(added),
         "harmed": str(sum(gain < -LIMITS[task] for gain in added)),
-        "bound held": str(Count(int((short <= 0.0).sum()), len(short))),
-        "but for noise": str(Count(int((short <= noise).sum()), len(short))),
-        "power": str(Count(sum(large), len(large))),
+        "bound held": str(pages.Count(int((short <= 0.0).sum()), len(short))),
+        "but for noise": str(pages.Count(int((short <= noise).sum()), len(short))),
+        "power": str(pages.Count(sum(large), len(large))),
     }
 
 

@@ -14,6 +14,7 @@ from answers import (
     identity,
     main,
     measurable,
+    noise,
     noise_frame,
 )
 from records import read_records
@@ -22,6 +23,18 @@ from records import read_records
 @pytest.fixture
 def no_folder(monkeypatch):
     monkeypatch.delenv("TABTAP_DATA", raising=False)
+
+
+def test_the_label_has_nothing_to_do_with_the_features():
+    frame = noise(20_000, seed=0)
+
+    is_a = frame["y"] == "a"
+    assert is_a.mean() == pytest.approx(0.5, abs=0.02)
+    for name in ("x0", "x1", "x2", "x3"):
+        column = frame[name]
+        assert column[is_a].mean() == pytest.approx(column[~is_a].mean(), abs=0.05)
+    reds = frame.groupby("y")["c"].apply(lambda part: (part == "red").mean())
+    assert np.ptp(reds) < 0.03
 
 
 @pytest.mark.slow
@@ -34,6 +47,8 @@ def test_a_tiny_grid_is_measured_once_and_written_as_a_page(tmp_path, capsys):
 
     assert "follow: 2 of 2 to measure" in first
     assert "follow: 0 of 2 to measure" in second
+    poisoned = read_records(tmp_path / "poison.jsonl")
+    assert [len(record["pools"]) for record in poisoned] == [5, 5]
     records = read_records(tmp_path / "follow.jsonl")
     assert [r["verdict"] for r in records] == ["augment", "augment"]
     for record in json.loads(json.dumps(records)):

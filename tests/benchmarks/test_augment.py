@@ -1,6 +1,6 @@
 import augment
 import pytest
-from augment import quickest, small_frame, speed_section, speed_table, timed_run
+from augment import quickest, small_frame, speed_page, speed_table, timed_run
 
 from tabtap.datasets import load_penguins
 from tabtap.study.sources import SourceTable
@@ -50,5 +50,5 @@ def test_the_last_measurement_stands_beside_its_limit():
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells[:6] == ["MiceProtein", "fast", "20.0", "30", "500", "2"]
     assert cells[6] == "backbones 9.0, referee 3.3"
-    assert "- commit: abc" in speed_section(records)
-    assert "50 real rows to 500 more" in speed_section(records)
+    assert "- commit: abc" in speed_page(records)
+    assert "50 real rows to 500 more" in speed_page(records)

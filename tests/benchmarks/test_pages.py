@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 from pages import (
+    Count,
+    clustered_share,
     in_percent,
     markdown_table,
     mean_and_error,
@@ -61,3 +63,23 @@ def test_notes_end_a_page_if_there_are_any(tmp_path):
 
     assert page_of(["# A"], read_notes(file)) == "# A\n\n## Notes\n\nIt helps.\n"
     assert page_of(["# A"], read_notes(tmp_path / "absent")) == "# A\n"
+
+
+def test_a_count_tells_its_share():
+    assert str(Count(1, 4)) == "1 of 4 (25 %)"
+    assert str(Count(0, 0)) == "0 of 0"
+
+
+def test_equal_cases_of_one_cell_count_once_in_the_error():
+    once = clustered_share([True, False, True], ["a", "b", "c"])
+    thrice = clustered_share([True, False, True] * 3, ["a", "b", "c"] * 3)
+
+    # Cells of one case each: the deviation over the root of their number.
+    assert once.error == pytest.approx(np.std([1, 0, 1], ddof=1) / np.sqrt(3))
+    assert thrice.error == pytest.approx(once.error)
+    assert (thrice.n, thrice.n_cells) == (9, 3)
+
+
+def test_one_cell_tells_nothing_of_the_error():
+    assert np.isnan(clustered_share([True, False], ["a", "a"]).error)
+    assert np.isnan(clustered_share([], []).share)
