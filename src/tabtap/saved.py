@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -53,8 +53,13 @@ def from_json(kind: type[_Value], saved: Mapping[str, Any]) -> _Value:
 _hints: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
+LEFT_OUT = MappingProxyType({"is_left_out_if_empty": True})
+"""Metadata of a text that older files do not have: saved again, they are the same."""
+
+
 def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    parts = ((field, getattr(value, field.name)) for field in fields(value))
+    return {f.name: part for f, part in parts if f.metadata != LEFT_OUT or part}
 
 
 def _plain(part: Any) -> Any:  # noqa: ANN401

@@ -7,6 +7,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tabtap.api import choices
 from tabtap.api.choices import (
     choose_judge,
     choose_referee,
@@ -17,9 +18,10 @@ from tabtap.api.choices import (
     remark_sentence,
     table_notes,
 )
-from tabtap.config import AugmentConfig, CommitConfig
+from tabtap.config import AugmentConfig, CommitConfig, SizeConfig
 from tabtap.errors import UserInputError
 from tabtap.evaluate.evaluators import LEAF_SETTINGS, PANEL, with_scaled_leaves
+from tabtap.inspection import inspect_table
 from tabtap.table import read_frame
 
 JUDGING = {"license_policy": "open", "n_jobs": 1}
@@ -113,3 +115,64 @@ def test_what_inspect_saw_is_noted():
     assert remark.column == "patient"
     assert "groups='patient'" in remark_sentence(remark)
     assert group_remark(real, (), "patient") is None
+
+
+def told(frame, target, word):
+    """Return what is noted of a table and what inspect says of it, with this word."""
+    real = read_frame(frame, target)
+    seen = [remark.text for remark in inspect_table(real) if word in remark.text]
+    return [note for note in table_notes(real, ()) if word in note], seen
+
+
+@pytest.fixture
+def bills():
+    """Two numbers that have nothing to do with each other, and their sum."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 1000, (60, 2)), columns=["rent", "cost"])
+    return frame.assign(total=frame["rent"] + frame["cost"])
+
+
+def test_a_leak_by_a_formula_is_noted_as_inspect_says_it(bills):
+    (note,), (seen,) = told(bills, "cost", "gives the target away")
+
+    assert note == f"Column 'cost' {seen}."
+    assert seen.startswith("is total - rent in every row")
+
+
+def test_a_column_that_tells_the_target_alone_has_one_note_if_a_formula_does_too():
+    rng = np.random.default_rng(0)
+    flats = pd.DataFrame({"price": rng.integers(1000, 99_000, 60)})
+    flats["size"] = rng.integers(490, 510, 60)
+    flats["rate"] = (flats["price"] / flats["size"]).round(2)
+    real = read_frame(flats, "price")
+
+    notes = table_notes(real, ())
+
+    assert [r.column for r in inspect_table(real) if r.topic == "leak"] == ["rate"] * 2
+    assert [note[:40] for note in notes] == ["Column 'rate' tells the target almost al"]
+
+
+def test_equal_rows_that_are_not_kept_together_are_noted_as_inspect_says_it():
+    few = pd.DataFrame({"a": [0, 1, 1] * 20, "sick": ["no", "no", "yes"] * 20})
+
+    (copied,), (seen,) = told(few, "sick", "repeat another row exactly")
+    (torn,), (differing,) = told(few, "sick", "alike in every feature")
+
+    assert copied == f"{seen}."
+    assert torn == f"{differing}."
+    assert torn.startswith("40 rows are alike")
+
+
+def test_copies_that_are_kept_together_are_left_to_the_note_on_these(bills):
+    twice = pd.concat([bills, bills.head(9)], ignore_index=True)
+
+    notes, seen = told(twice.drop(columns="total"), "cost", "another row exactly")
+
+    assert (notes, len(seen)) == ([], 1)
+
+
+def test_nothing_is_searched_in_a_table_too_large_to_be_judged(bills, monkeypatch):
+    small = SizeConfig(max_judged_cells=100)
+    monkeypatch.setattr(choices, "SizeConfig", lambda: small)
+
+    assert table_notes(read_frame(bills, "cost"), ()) == ()

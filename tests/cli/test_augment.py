@@ -101,11 +101,18 @@ def several(tmp_path_factory, birds, run_commands, helped):
     nests.to_csv(folder / "nests.csv", index=False)
     copies = pd.concat([birds, birds.head(12)])
     copies.to_csv(folder / "copies.csv", index=False)
+    mice = birds.assign(**{"the mouse": [i // 3 for i in range(60)]})
+    mice.to_csv(folder / "mice.csv", index=False)
     schema = 'groups = "nest"\n[columns]\nyear = "integer"\n'
     (folder / "schema.toml").write_text(schema, encoding="utf-8")
     harmful = ("-t", "sex", "--preset", "fast", "--referee", "judges:make_harmful")
     commands = {
-        "no gain": ("birds.csv", *harmful, "-o", "out.csv"),
+        "no gain": ("birds.csv", *harmful, "-o", "out.csv", "--json"),
+        "too small": (
+            *("birds.csv", *helped, "--min-gain", "0.9"),
+            *("-o", "small.csv", "--json"),
+        ),
+        "mice": ("mice.csv", *helped, "--json"),
         "noted": ("noted.csv", *helped, "--ignore", "note", "--mark", "made"),
         "nests": ("nests.csv", *helped, "--schema", "schema.toml", "--save", "n.tap"),
         "none": ("birds.csv.gz", *helped, "-n", "0", "-o", "same.csv.gz"),
@@ -142,6 +149,40 @@ def test_no_gain_is_exit_code_3_and_the_same_bytes(several):
     assert answers["no gain"].code == 3
     assert "No gain: nothing was added" in answers["no gain"].said
     assert (folder / "out.csv").read_bytes() == (folder / "birds.csv").read_bytes()
+
+
+def test_a_gain_too_small_is_exit_code_3_and_the_same_bytes(several):
+    folder, answers = several
+
+    assert answers["too small"].code == 3
+    assert "A gain, too small to matter: nothing was added" in answers["too small"].said
+    assert (folder / "small.csv").read_bytes() == (folder / "birds.csv").read_bytes()
+
+
+def test_the_check_that_decided_is_in_the_json_of_every_verdict(several, done):
+    _, answers = several
+    added = json.loads(done[1].out)
+    small, none = (json.loads(answers[name].out) for name in ("too small", "no gain"))
+
+    assert small["verdict"] == "gain_too_small"
+    assert small["gain"] >= small["bound"] > 0
+    assert none["verdict"] == "no_gain"
+    assert none["gain"] < 0
+    assert 0 < none["confidence"] < 1
+    for told in (added, small, none):
+        assert told["copies_margin"] >= 0
+        assert set(told["over_copies"]) == {"gain", "margin"}
+
+
+def test_a_column_that_looks_like_groups_is_told_with_its_option(several):
+    _, answers = several
+    told = json.loads(answers["mice"].out)
+
+    assert "No new 'the mouse' was tested." in told["headline"]
+    assert "with --groups 'the mouse' it would be." in told["why"]
+    assert told["notes"][-1].endswith("of every check: --groups 'the mouse'.")
+    assert "of every check: --groups 'the mouse'." in answers["mice"].said
+    assert "groups=" not in answers["mice"].said + answers["mice"].out
 
 
 def test_compressed_text_that_is_not_augmented_is_the_same_text(several):
@@ -193,6 +234,32 @@ def test_groups_and_a_schema_file_are_heeded(several):
     kinds = {column.name: column.kind.value for column in result.real.schema.features}
     assert kinds["year"] == "integer"
     assert nests == result.groups.tolist()
+
+
+def test_what_gives_the_target_away_is_told_with_the_option_that_leaves_it_out(
+    in_process, desk, birds
+):
+    odd = birds.assign(code=birds["sex"].map({"male": 1, "female": 2}), same=birds.sex)
+    odd.to_csv(desk / "odd.csv", index=False)
+
+    answer = in_process("augment", "odd.csv", "-t", "sex", "-n", "0", cwd=desk)
+
+    assert answer.said.count("leave it out: --ignore code.") == 1
+    assert answer.said.count("Keep it from being learned: --ignore same.") == 1
+    assert "Drop it" not in answer.said
+    assert "kinds=" not in answer.said
+
+
+@pytest.mark.parametrize("named", [(), ("--learner", "forest")], ids=["no", "one"])
+def test_whoever_names_no_learner_hears_which_there_are(in_process, desk, named):
+    told = ("augment", "birds.csv", "-t", "sex", "-n", "0", "--json", *named)
+
+    answer = in_process(*told, cwd=desk)
+
+    assert json.loads(answer.out)["advice"] == []
+    assert json.loads(answer.out)["learner_named"] == bool(named)
+    asks = "No learner was named; --learner NAME asks about the one you will train"
+    assert (asks in answer.said) == (not named)
 
 
 def test_a_report_that_fails_does_not_take_the_table_with_it(

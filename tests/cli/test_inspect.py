@@ -23,8 +23,8 @@ def test_it_shows_every_column_and_what_to_look_at(in_process, visits):
     assert "Target sex: 2 classes (male 35, female 25)." in shown
     assert "body_mass_g integer 2850 to 5850 0% steps of 25" in shown
     assert "code: says the same as the target in other words" in shown
-    assert "(--ignore 'code')" in shown
-    assert "(--groups 'patient_id')" in shown
+    assert "(--ignore code)" in shown
+    assert "(--groups patient_id)" in shown
     assert "ward: has one value only" in shown
     assert max(map(len, answer.out.splitlines())) <= 80
 

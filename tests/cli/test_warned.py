@@ -58,7 +58,7 @@ def test_inspect_remarks_on_a_lost_column(in_process, shop):
 
     shown = " ".join(plain.out.split())
     assert "- rate: holds percentages as text, such as '0.5%', so it is not" in shown
-    assert "(--ignore 'rate')" in shown
+    assert "(--ignore rate)" in shown
     assert "rate: holds" not in named.out
     assert "rate: names rows rather than describing them" in named.out
 

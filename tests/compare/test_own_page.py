@@ -46,6 +46,15 @@ def test_rows_of_a_group_are_said_to_count_as_one(coins, record, sure):
     assert table.title.endswith("100 real rows were asked, which count as 25")
 
 
+def test_cuts_and_bars_are_set_beside_those_of_tabtap_augment(coins, record, sure):
+    twice = replace(coins, fold=np.stack([coins.fold] * 2), n_trained_folds=5)
+
+    gains, cuts, _ = ranking(summarise([record("Real", forest=sure(60))], twice)).notes
+
+    assert "the bars of tabtap augment are of one gain each" in gains
+    assert cuts.startswith("Your rows were cut 2 times into 5 parts, as tabtap augment")
+
+
 @pytest.mark.parametrize(
     ("promise", "said"),
     [
@@ -141,6 +150,18 @@ def test_the_page_says_what_to_do_and_loads_nothing(comparison, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org", "")
     picture = page[page.index("<svg") : page.index("</svg>") + len("</svg>")]
     ElementTree.fromstring(picture)
+
+
+def test_the_page_has_what_was_seen_and_whom_nobody_tested(comparison):
+    notes = ("Column '<b>' has 12 values that come back.",)
+
+    page = comparison_html(replace(comparison, likely_groups="<b>", notes=notes))
+
+    assert "What was seen in the table" in page
+    assert "has 12 values that come back." in page
+    assert "those of SMOTE. No new" in page
+    assert "<b>" not in page.partition("<main")[2]
+    assert "What was seen in the table" not in comparison_html(comparison)
 
 
 def test_the_page_says_so_if_nothing_helps(coins, record, sure):

@@ -63,6 +63,32 @@ def test_choosing_a_learner_is_paid_for(coins, record):
     assert standing.score == pytest.approx(0.18)
 
 
+def test_in_every_cut_a_learner_is_chosen_by_its_other_parts(coins, record):
+    """Of two, one is right in the first half, the other in the second."""
+    early = np.where(np.arange(100) < 50, 0.8, 0.2)
+    halves, pairs = np.arange(100) // 50, np.arange(100) // 2 % 2
+    two = replace(coins, fold=np.stack([halves, pairs]))
+    real = record("Real", linear=np.full(100, 0.45), early=early, late=1 - early)
+    smote = record("SMOTE", linear=np.full(100, 0.3), early=early, late=1 - early)
+
+    standing = summarise([real, smote], two).of("SMOTE")
+
+    # By halves the wrong one is trained everywhere, by pairs it is in one half.
+    assert standing.score == pytest.approx((0.18 + 0.58) / 2)
+
+
+def test_a_gain_counts_from_the_size_that_is_worth_having(coins, record, sure):
+    records = [record("Real", forest=sure(50)), record("SMOTE", forest=sure(80))]
+
+    small, large = (
+        summarise(records, coins, "forest", min_gain=size) for size in (0.2, 0.4)
+    )
+
+    assert recommend(small).method == "SMOTE"
+    assert recommend(large) is None
+    assert "a gain too small to matter" in advice(large)
+
+
 def test_a_method_that_added_no_rows_is_that_of_real_rows(coins, record, sure):
     real = record("Real", linear=sure(70), forest=sure(60))
     idle = record("TAP", n_rows=0, linear=sure(70), forest=sure(60))
@@ -301,3 +327,18 @@ def test_a_gain_in_regression_is_told_in_percent_of_the_rmse(make_table, rng):
     assert comparison.of("Real").plain.value == pytest.approx(
         np.sqrt(np.mean(error**2))
     )
+
+
+def test_groups_that_went_untested_are_told_as_tabtap_augment_tells_them(
+    coins, record, sure
+):
+    comparison = summarise([record("Real", forest=sure(60))], coins, "forest")
+
+    told = replace(comparison, likely_groups="patient")
+
+    assert headline(comparison) == "Use a random forest and no new rows"
+    assert headline(told) == f"{headline(comparison)}. No new 'patient' was tested."
+    first, second, *_ = advice(told).split(". ")
+    assert first.startswith("Use a random forest and no new rows: accuracy 0.6 ±")
+    assert second == "No new 'patient' was tested"
+    assert advice(told).endswith("with groups='patient' it would be.")

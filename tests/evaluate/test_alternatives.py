@@ -46,6 +46,20 @@ def test_the_best_learner_alone_the_stack_and_where_weights_are_got(referee):
     assert "weights fetch" in found[-1].note
 
 
+def test_numbers_have_an_in_context_model_too(build_table):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=N_ROWS)
+    real = build_table(values, values + 0.3 * rng.normal(size=N_ROWS))
+    lineages = Lineages(np.arange(N_ROWS) % 3, crossfit=True)
+    panel = PanelEvaluator(share=2 / 3, is_mean=False)
+    made = FoldReferee(real, lineages, panel, metric_of("score"))
+
+    last = alternatives(made, made.scores(real.empty()))[-1]
+
+    assert last.name == "tabpfn-v2"
+    assert "tabtap weights fetch tabpfn-v2-regressor" in last.note
+
+
 def test_nobody_is_asked_twice(referee, monkeypatch):
     made = referee()
     scores = made.scores(made.real.empty())
@@ -87,6 +101,41 @@ def test_what_is_beaten_comes_after_the_cheapest_that_is_not(referee):
     assert by_name["mine with new rows"].value.value == 1.0
     assert not by_name["mine alone"].is_enough
     assert names.index("mine alone") > names.index("mine with new rows")
+
+
+def test_a_simple_learner_that_does_as_well_stands_before_the_best(referee):
+    made = referee()
+    scores = made.scores(made.real.empty())
+    truth = np.eye(2)[made.real.target][None]
+    sure = np.random.default_rng(1).uniform(0.6, 1.0, N_ROWS)[None, :, None]
+
+    def tried(linear):
+        network = truth * sure + (1 - truth) * (1 - sure)
+        said = {"linear": linear, "network": network}
+        answers = {name: said.get(name, np.full_like(truth, 0.5)) for name in PANEL}
+        by_learner = {
+            name: 1.0 - 0.5 * ((a[0] - truth[0]) ** 2).sum(axis=1)
+            for name, a in answers.items()
+        }
+        found = alternatives(made, type(scores)(by_learner, answers))
+        names = [one.name for one in found]
+        return [name for name in names if name in ("linear alone", "network alone")]
+
+    turned = sure[:, ::-1]  # as sure as the other on the whole, of other rows
+    as_good = truth * turned + (1 - truth) * (1 - turned) - 1e-6
+    once_wrong = as_good.copy()
+    once_wrong[0, 0] = once_wrong[0, 0, ::-1]  # a thirtieth of the accuracy
+
+    assert tried(as_good) == ["linear alone", "network alone"]
+    assert tried(once_wrong) == ["network alone"]
+
+
+def test_advised_learners_are_described(referee):
+    made = referee()
+
+    found = alternatives(made, made.scores(made.real.empty()))
+
+    assert "scikit-learn" in found[0].described
 
 
 def test_a_stack_of_one_good_learner_follows_it(referee):

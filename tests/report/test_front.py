@@ -80,3 +80,9 @@ def test_everything_else_is_folded_and_its_links_lead_inside(good, read_page):
     assert all(re.search(r'<section id="[a-z]+"', part) for part in folded)
     assert page.index('id="examples"') < page.index('<details class="part">')
     assert "Each part was predicted by learners" in read_page(page).text
+
+
+def test_what_stood_out_in_the_table_is_told_beside_the_verdict(make_result):
+    noted = make_result(notes=("'patient' looks like groups.",))
+
+    assert dict(means_not(noted))["Note"] == "'patient' looks like groups."

@@ -20,7 +20,6 @@ def test_all_that_is_needed_is_there(make_result):
     result = make_result(
         rules=("dose > 0",),
         licences={"tabpfn-v1": "Apache-2.0"},
-        notes=("A lesser judge was taken.",),
         groups=np.repeat(np.arange(12), 2),
     )
 
@@ -33,7 +32,6 @@ def test_all_that_is_needed_is_there(make_result):
     assert ("tabpfn-v1", "Apache-2.0") in found["Licences of weights"].rows
     assert ("tabtap", "0.1.0") in found["Versions"].rows
     assert ("Together", f"1{THIN}min 6{THIN}s") in found["Time spent"].rows
-    assert "A lesser judge was taken." in texts(section.blocks)
     assert ("augment.commit.confidence", "0.75") in found["Every setting"].rows
 
 

@@ -101,6 +101,37 @@ def test_a_setting_that_does_the_same_is_named(result):
     )
 
 
+def test_a_setting_of_another_learner_does_not_do_the_same(result):
+    option = Alternative(
+        name="small_leaves alone",
+        words="Train it.",
+        figure="accuracy",
+        value=Measured(0.88, 0.05),
+        score=Measured(0.9, 0.05),
+        is_enough=True,
+    )
+    known = replace(result, about=replace(result.about, advice=(option,)))
+
+    boosting = told(known, learners={"boosting": "HistGradientBoostingClassifier()"})
+    forest = told(known, learners={"forest": "RandomForestClassifier()"})
+
+    assert "min_samples_leaf=5 does the same without new rows" in boosting.why
+    assert "min_samples_leaf" not in forest.why
+
+
+def test_every_figure_is_told_without_rows_and_with_them(result):
+    figures = (figure(), figure("log loss", larger=False, change=-0.2))
+
+    same = told(result, learner="forest", best_alone="forest", figures=figures)
+    other = told(result, learner="forest", best_alone="linear", figures=figures)
+
+    assert (
+        " Without rows -> with the rows: accuracy 0.86 ± 0.04 -> 0.89 ± 0.04; log loss "
+        "0.86 ± 0.04 -> 0.66 ± 0.04."
+    ) in same.why
+    assert "The best without -> with the rows: accuracy 0.86" in other.why
+
+
 def test_without_a_gain_the_best_thing_to_do_comes_first(make_result, classes):
     refused = make_result(classes, gain=-0.01)
     option = Alternative(

@@ -58,5 +58,5 @@ def test_real_rows_score_as_in_the_paper(frame):
 def test_macro_f1_of_credit_g_is_above_the_paper_s_which_has_another_table(frame):
     apart = standard_errors_apart(frame, "macro_f1")
 
-    # Not so any more?  Then main-table_notes.md and claims.md are to be mended.
+    # Not so any more?  Then claims.md is to be mended.
     assert min(apart["credit-g", 20], apart["credit-g", 50]) > 3

@@ -94,6 +94,17 @@ def test_the_papers_figure_and_the_difference_stand_below_ours():
     assert difference == ("", "ours - paper", "+3.6", "-", "+6.9")
 
 
+def test_a_method_with_settings_stands_beside_the_paper_too():
+    records = [
+        record(name, 0, accuracy(LR=0.75), settings={"preset": "fast"})
+        for name in ("TAP", "TAP + teacher")
+    ]
+
+    table = difference_table(score_frame(records), "accuracy")
+
+    assert table.rows == (("TAP (preset=fast)", "1", "+6.9", "-"),)  # 75.0 - 68.13
+
+
 def test_differences_are_measured_in_what_chance_would_do():
     table = difference_table(score_frame(RECORDS), "accuracy")
 

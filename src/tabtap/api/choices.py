@@ -15,7 +15,7 @@ import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from tabtap.config import CommitConfig, Preset
+from tabtap.config import CommitConfig, Preset, SizeConfig, UtilityConfig
 from tabtap.errors import (
     ColumnLostWarning,
     EvaluatorFallbackWarning,
@@ -48,7 +48,10 @@ from tabtap.inspection.inspect import (
     Remark,
     class_remarks,
     column_remarks,
+    copy_remarks,
+    formula_remarks,
     leak_remarks,
+    torn_remarks,
 )
 from tabtap.loop.commit import ALLOWED_LOSS, named_columns
 from tabtap.stages import Evaluator
@@ -402,8 +405,9 @@ _CALLER = 3  # of whoever asked for the notes
 
 
 def table_notes(real: Table, declared: Container[Hashable]) -> tuple[str, ...]:
-    """Warn of columns that are lost or too good, and return a sentence for each.
+    """Warn of columns that are lost or too good, and return what ``inspect`` saw.
 
+    A sentence each; of groups and of copies that stay together others tell.
     ``declared`` are the columns whose kind the user has named.
     """
     lost = [str(column) for column in lost_columns(real, declared)]
@@ -414,8 +418,23 @@ def table_notes(real: Table, declared: Container[Hashable]) -> tuple[str, ...]:
     for said in copies:
         warnings.warn(said, TargetCopyWarning, stacklevel=_CALLER)
     leaks = [r for r in leak_remarks(real) if r.column not in same]
-    told = [*leaks, *class_remarks(real)]
+    alone = {remark.column for remark in leaks}
+    searched = [r for r in _searched(real) if r.column not in alone]
+    told = [*leaks, *class_remarks(real), *searched]
     return (*lost, *copies, *(remark_sentence(remark) for remark in told))
+
+
+def _searched(real: Table) -> list[Remark]:
+    """Return leaks by formula and duplicates, but copies that stay together.
+
+    All rows are read for these, which is not done for more than are ever judged.
+    """
+    if len(real) * len(real.schema.features) > SizeConfig().max_judged_cells:
+        return []
+    copied = copy_remarks(real)
+    if copied and copies_of(real, UtilityConfig().n_folds) is not None:
+        copied = []  # copies_note tells of them
+    return [*formula_remarks(real), *copied, *torn_remarks(real)]
 
 
 def computed_notes(real: Table, formulas: Sequence[Formula]) -> tuple[str, ...]:

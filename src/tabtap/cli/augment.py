@@ -39,9 +39,11 @@ from tabtap.cli.options import (
 )
 from tabtap.cli.progress import Progress
 from tabtap.cli.reading import (
+    OwnScreen,
     Reading,
     TableOptions,
     need_target,
+    own_notes,
     own_words,
     read,
     show_understood,
@@ -180,7 +182,7 @@ class Job(TableOptions):
             "--learner --referee NAME",
             "The learner you will train: linear, neighbors, forest, boosting, "
             "small_leaves, network, lightgbm, xgboost, or module:object. auto: the "
-            "best of the first six.",
+            "best of the first six; panel: their mean.",
             show_default=False,
         ),
     ] = "auto"
@@ -213,9 +215,9 @@ class Job(TableOptions):
         float | None,
         judge_option(
             "--confidence SHARE",
-            "How sure a gain must be, between 0 and 1, for the run as a whole; 0.8 by "
-            "default, 0.95 for classes if no learner is named. Attempts share it, so "
-            "each is held to more: 81.2 %, 95.3 %, ...",
+            "How sure a gain must be, between 0 and 1, for the run as a whole; 0.75 "
+            "by default, 0.95 for classes if no learner is named. Attempts share it, "
+            "so each is held to more: at 0.75 to 81.2 %, then 95.3 %, ...",
         ),
     ] = None
     min_gain: Annotated[
@@ -270,7 +272,7 @@ def augment(job: Job) -> int:
 def run_job(job: Job) -> int:
     """Do all of it, and return the exit code."""
     started = time.monotonic()
-    screen = Screen.standard(quiet=job.quiet)
+    screen = OwnScreen.standard(quiet=job.quiet)
     _check_places(job)
     settings = _settings(job)
     reading = read(job)
@@ -293,7 +295,7 @@ def run_job(job: Job) -> int:
         files = _write_table(job, reading, result, folder)
         clear(folder)
     failed = _write_rest(job, result, files)
-    tell_rest(screen, result.about.notes, [*said, *told])
+    tell_rest(screen, result.about.notes, [*said, *map(own_words, told)])
     show_verdict(screen, result, files)
     if job.as_json:
         print(verdict_json(result, files, time.monotonic() - started))
@@ -396,7 +398,7 @@ def _as_told_here(
     """Return a result that names options, and how its file is written."""
     from tabtap.files import form_to_json
 
-    notes = own_words(result.about.notes, reading, table)
+    notes = own_notes(result.about.notes, reading, table)
     source = form_to_json(reading.file)
     return replace(result, about=replace(result.about, notes=notes, source=source))
 
@@ -555,7 +557,8 @@ def show_verdict(
     """Say whether rows were added, on what evidence, and what was written."""
     from tabtap.result.why import headline
 
-    screen.say(f"\n{headline(result)}", _STYLES[result.verdict])
+    colour = "green" if result.verdict == "augment" else "yellow"
+    screen.say(f"\n{headline(result)}", f"bold {colour}")
     screen.say(f"{result.why}\n")
     show_advice(screen, result)
     width = max((len(what) for what in files), default=0)
@@ -564,43 +567,36 @@ def show_verdict(
         screen.say(f"{what.capitalize():<{width}}  {named}")
 
 
-_STYLES = {
-    "augment": "bold green",
-    "gain_too_small": "bold yellow",
-    "no_gain": "bold yellow",
-}
-
-
 def show_advice(screen: Screen, result: AugmentResult) -> None:
     """Say what else can be done with the rows, the cheapest that is enough first."""
     from tabtap.api.choices import learner_names
     from tabtap.result.why import advice_line
 
-    if not result.advice:
-        return
-    screen.say("What you can do with these rows, the simplest that is enough first:")
-    for option in result.advice:
-        screen.say(f"  - {advice_line(option)}")
+    lines = [f"  - {advice_line(option)}" for option in result.advice]
+    if lines:
+        what = "What you can do with these rows, the simplest that is enough first:"
+        lines = [what, *lines]
     if result.about.referee == "best":
-        screen.say(
-            "No learner was named; --learner NAME asks about the one you will train: "
-            f"{', '.join(learner_names())}."
-        )
-    screen.say("")
+        names = ", ".join(learner_names())
+        what = "No learner was named; --learner NAME asks about the one you will train:"
+        lines.append(f"{what} {names}.")
+    if lines:
+        screen.say("\n".join([*lines, ""]))
 
 
 def verdict_json(
     result: AugmentResult, files: Mapping[str, str], seconds: float
 ) -> str:
     """Return the verdict as one JSON object."""
-    from tabtap.result.why import headline
+    from tabtap.result.why import bound_of, deciding, headline
 
-    bound = evidence(result)
+    check = deciding(result)
+    bound = None if check is None else bound_of(check)
     return json_text(
         {
             "verdict": result.verdict,
-            "headline": headline(result),
-            "why": result.why,
+            "headline": own_words(headline(result)),
+            "why": own_words(result.why),
             "n_real": len(result.given_places),
             "n_set_aside": 0 if result.set_aside is None else len(result.set_aside),
             "n_synthetic": len(result.delivered),
@@ -624,13 +620,17 @@ def promise_json(result: AugmentResult) -> dict[str, Any]:
     from tabtap.result.why import advice_line, deciding
 
     check = deciding(result)
+    copies = None if check is None else _gain(check.copies)
     found: dict[str, Any] = {
         "learner": None,
+        "learner_named": result.about.referee != "best",
         "best_alone": None,
         "figures": {},
         "effects": {},
         "groups": [],
         "copies": None,
+        "copies_margin": None,
+        "over_copies": None,
         "learners": {},
     }
     if check is not None:
@@ -644,12 +644,11 @@ def promise_json(result: AugmentResult) -> dict[str, Any]:
                 }
                 for figure in check.figures
             },
-            "effects": {
-                name: {"gain": _finite(bound.gain), "margin": _finite(bound.margin)}
-                for name, bound in check.effects.items()
-            },
+            "effects": {name: _gain(bound) for name, bound in check.effects.items()},
             "groups": groups_json(check),
-            "copies": None if check.copies is None else _finite(check.copies.gain),
+            "copies": copies and copies["gain"],
+            "copies_margin": copies and copies["margin"],
+            "over_copies": _gain(check.over_copies),
             "learners": dict(check.learners),
         }
     found["advice"] = [
@@ -686,14 +685,10 @@ def _measured(figure: Measured | None) -> dict[str, float | None] | None:
     return {"value": _finite(figure.value), "margin": _finite(figure.margin)}
 
 
-def evidence(result: AugmentResult) -> Bound | None:
-    """Return the bound that the added rows rest on; None if none were added."""
-    from tabtap.result.why import bound_of, deciding
-
-    check = deciding(result)
-    if check is None or not check.committed or result.verdict != "augment":
+def _gain(bound: Bound | None) -> dict[str, float | None] | None:
+    if bound is None:
         return None
-    return bound_of(check)
+    return {"gain": _finite(bound.gain), "margin": _finite(bound.margin)}
 
 
 def _finite(number: float) -> float | None:

@@ -110,8 +110,8 @@ def run(
     from tabtap.compare.runner import Cluster, run_cells
     from tabtap.compare.store import Store
     from tabtap.rivals import METHOD_NAMES, method_named
-    from tabtap.study.cell import run_cell
     from tabtap.study.grid import read_grid
+    from tabtap.study.studies import measure_cell
 
     screen = Screen.standard()
     asked = read_grid(grid, METHOD_NAMES)
@@ -126,7 +126,9 @@ def run(
     if backend is BackendName.LOCAL:
         check_tables(cell.dataset for cell in cells if cell.key not in done)
     with progress.watched():
-        summary = run_cells(cells, run_cell, place, cluster=cluster, observer=progress)
+        summary = run_cells(
+            cells, measure_cell, place, cluster=cluster, observer=progress
+        )
     return tell_summary(screen, summary, progress.n_failed)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tabtap.cli.options import (
+    PresetName,
     ReportFile,
     budget_of,
     check_file,
@@ -21,11 +23,13 @@ from tabtap.cli.reading import (
     TableOptions,
     look_at,
     need_target,
+    own_notes,
+    own_words,
     read,
     read_alike,
 )
 from tabtap.cli.terminal import NO, YES, Screen, fold, json_text
-from tabtap.errors import UserInputError
+from tabtap.errors import TapWarning, UserInputError
 from tabtap.wording import counted
 
 if TYPE_CHECKING:
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from tabtap.compare.printing import TextTable
     from tabtap.compare.standings import Comparison
     from tabtap.compare.store import Terms
+    from tabtap.table import Table
 
 EPILOG = """Examples:
 $ tabtap compare train.csv --target outcome
@@ -44,9 +49,10 @@ Exit codes: 0 a method is shown to help, 3 none is, 2 bad input, 130 interrupted
 
 USUAL = (
     *("Copies", "Jitter", "SMOTE", "SMOTE + teacher", "ARF", "TVAE", "TabDDPM"),
-    *("TAP", "TAP + teacher"),
+    "TAP + teacher",
 )
-"""Methods that are asked for by default: a control or two, and one of each kind."""
+"""Methods that are asked for by default: a control or two, and one of each kind.  TAP
+as ``tabtap augment`` runs it; without a teacher it takes as long again."""
 
 
 _LINE_WIDTH = 100
@@ -70,7 +76,7 @@ class CompareOptions(TableOptions):
     learner: Annotated[
         str,
         option(
-            "--learner NAME",
+            "--learner --referee NAME",
             "The learner you will train: linear, neighbors, forest, boosting, "
             "small_leaves, network, lightgbm, xgboost, or module:object. auto: the "
             "best of the first six; panel: their mean.",
@@ -81,13 +87,30 @@ class CompareOptions(TableOptions):
         bool,
         option("--learners", "Show every learner with the rows of every method."),
     ] = False
+    min_gain: Annotated[
+        float | None,
+        option(
+            "--min-gain SIZE",
+            "Smallest gain worth having; 0.01 by default: one point of accuracy, or "
+            "1 % of the RMSE.",
+        ),
+    ] = None
     budget: Annotated[str, option("--budget N", "Rows a method may add.")] = "500"
+    preset: Annotated[
+        PresetName,
+        option(
+            "--preset NAME",
+            "How often TRAIN is cut, and how TAP runs: default; fast: less time for "
+            "nearly the same; paper: as published.",
+            show_default=False,
+        ),
+    ] = PresetName.DEFAULT
     repeats: Annotated[
         int,
         option(
             "--repeats N",
-            "Parts TRAIN is cut in, each tested once by learners that have not seen "
-            "it; with --test, times that a method draws its rows.",
+            "Parts TRAIN is cut in each time, all tested by learners that have not "
+            "seen them; with --test, times that a method draws its rows.",
             min=2,
         ),
     ] = 5
@@ -118,20 +141,91 @@ def compare(given: CompareOptions) -> int:
     n_rows = budget_of(given.budget)
     if n_rows == "auto":
         raise UserInputError("--budget auto is not usable here. Give a number.")
-    contest, reading, told = _contest(given)
+    rows = _read(given)
+    contest = _contest(given, rows)
     screen = Screen.standard(quiet=given.as_json)
+    likely, seen = _seen(rows)
     notes = (
-        *reading.notes,
-        *told,
-        *_sampled(contest, reading),
-        *look_at(reading, contest.table),
-        *_together(contest, reading),
+        *rows.notes,
+        *_sampled(contest, rows.reading),
+        *look_at(rows.reading, contest.table),
+        *seen,
+        *_together(contest, rows.reading),
     )
+    notes = tuple(dict.fromkeys(notes))
     for note in notes:
         screen.note(note)
+    screen.say(_cost(contest))
     terms = Terms(budget=n_rows, seed=given.seed)
     comparison = _compete(contest, methods, terms, screen, given.jobs)
+    comparison = replace(comparison, likely_groups=likely, notes=notes)
     return _tell(comparison, screen, given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """TRAIN and, after it, the rows of ``--test``: parts of one table."""
+
+    reading: Reading
+    """Of TRAIN alone."""
+
+    both: Reading
+    whole: Table
+    notes: tuple[str, ...]
+
+    @property
+    def n_train(self) -> int:
+        return len(self.reading.frame)
+
+    @property
+    def train(self) -> Table:
+        import numpy as np
+
+        return self.whole.take(np.arange(self.n_train))
+
+
+def _read(given: CompareOptions) -> _Rows:
+    import numpy as np
+
+    reading = read(given)
+    need_target(reading)
+    both: Reading = reading
+    told: tuple[str, ...] = ()
+    if given.test is not None:
+        both, told = _both(reading, given.test)
+    whole = both.table()
+    whole = replace(whole, origin=np.arange(len(whole)))  # of both files together
+    return _Rows(reading, both, whole, (*reading.notes, *told))
+
+
+def _seen(rows: _Rows) -> tuple[str, tuple[str, ...]]:
+    """Return a column of groups that went untested, and what inspect saw in TRAIN."""
+    from tabtap.api.choices import group_remark, remark_sentence, table_notes
+
+    reading, train = rows.reading, rows.train
+    declared = {*reading.kinds, reading.groups}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TapWarning)  # of what the notes say
+        notes = own_notes(table_notes(train, declared), reading, train)
+    remark = group_remark(train, declared, reading.groups)
+    if remark is None:
+        return "", notes
+    cells, n_train = rows.both.frame[remark.column], rows.n_train
+    known, asked = cells.iloc[:n_train].dropna(), cells.iloc[n_train:].dropna()
+    is_new = len(asked) > 0 and not asked.isin(known).any()
+    likely = "" if is_new else str(remark.column)
+    return likely, (*notes, own_words(remark_sentence(remark)))
+
+
+def _cost(contest: MethodComparison) -> str:
+    """Say how often a method makes rows, which is what takes the time."""
+    if contest.lineages is None:
+        return f"Every method makes its rows {contest.repeats} times."
+    times = counted(len(contest.lineages.partitions), "time")
+    return (
+        f"TRAIN is cut {times} into {contest.lineages.n_folds_each} parts, as tabtap "
+        f"augment cuts it, so every method makes its rows {contest.repeats} times."
+    )
 
 
 def _sampled(contest: MethodComparison, reading: Reading) -> tuple[str, ...]:
@@ -178,39 +272,30 @@ def _methods(text: str) -> list[str]:
     return ["Real", *dict.fromkeys(name for name in named if name != "Real")]
 
 
-def _contest(
-    given: CompareOptions,
-) -> tuple[MethodComparison, Reading, tuple[str, ...]]:
+def _contest(given: CompareOptions, rows: _Rows) -> MethodComparison:
     import numpy as np
 
     from tabtap.api.choices import group_codes, read_groups
-    from tabtap.compare.contest import MethodComparison, competing_rows
+    from tabtap.compare.contest import MethodComparison, RunTerms, competing_rows
 
-    reading = read(given)
-    need_target(reading)
-    n_train = len(reading.frame)
-    both: Reading = reading
-    told: tuple[str, ...] = ()
-    if given.test is not None:
-        both, told = _both(reading, given.test)
-    labels, _ = read_groups(both.groups, both.frame, None)
+    labels, _ = read_groups(rows.both.groups, rows.both.frame, None)
     groups = None if labels is None else group_codes(labels)
-    whole = both.table()
-    whole = replace(whole, origin=np.arange(len(whole)))  # of both files together
-    rows = np.arange(len(whole))
-    train = competing_rows(whole.take(rows[:n_train]), given.seed)
+    train = competing_rows(rows.train, given.seed)
+    test = np.arange(rows.n_train, len(rows.whole))
     if groups is not None:
-        kept = groups[np.concatenate([train, rows[n_train:]])]
+        kept = groups[np.concatenate([train, test])]
         groups = np.unique(kept, return_inverse=True)[1]
     made = MethodComparison.of(
-        whole.take(train),
+        rows.whole.take(train),
         given.repeats,
-        test=None if given.test is None else whole.take(rows[n_train:]),
+        test=None if given.test is None else rows.whole.take(test),
         groups=groups,
-        seed=given.seed,
         learner=learner_of("--learner", given.learner),
+        run=RunTerms(
+            seed=given.seed, preset=given.preset.value, min_gain=given.min_gain
+        ),
     )
-    return (made.with_everyone() if given.learners else made), reading, told
+    return made.with_everyone() if given.learners else made
 
 
 def _both(reading: Reading, test: str) -> tuple[Reading, tuple[str, ...]]:
@@ -260,7 +345,8 @@ def _tell(comparison: Comparison, screen: Screen, given: CompareOptions) -> int:
         if given.learners:
             print(f"\n{_text(matrix(comparison), width)}")
         screen.say("")
-        screen.say(advice(comparison), "bold yellow" if best is None else "bold green")
+        style = "bold yellow" if best is None else "bold green"
+        screen.say(own_words(advice(comparison)), style)
         if given.report is not None:
             screen.say(f"Report  {given.report}")
     return NO if best is None else YES
@@ -275,11 +361,12 @@ def _text(table: TextTable, width: int) -> str:
 
 def _object(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison for programs."""
-    from tabtap.compare.advice import advice, recommend
+    from tabtap.compare.advice import advice, headline, recommend
 
     best, real = recommend(comparison), comparison.of("Real")
     return {
-        "advice": advice(comparison),
+        "headline": headline(comparison),
+        "advice": own_words(advice(comparison)),
         "recommended": None if best is None else best.method,
         "learner": (best or real).learner,
         "task": comparison.task,
@@ -287,6 +374,7 @@ def _object(comparison: Comparison) -> dict[str, Any]:
         "n_test": comparison.n_test,
         "methods": [_finite(asdict(standing)) for standing in comparison.standings],
         "learners": dict(comparison.learners),
+        "notes": list(comparison.notes),
     }
 
 

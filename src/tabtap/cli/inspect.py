@@ -28,8 +28,7 @@ they are, 2 bad input."""
 
 UNUSABLE = ("refused", "question")
 _GRAVE = ("leak", "lost", "groups", "tiny class", "duplicates", "code")
-_SETTINGS = {"groups": "--groups {}", "ignore": "--ignore {}",
-             "computed": "--computed none draws it"}  # fmt: skip
+_OPTIONS = {"groups": "--groups", "ignore": "--ignore"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,10 +158,14 @@ def _show(
 
 
 def _sentence(remark: Remark) -> str:
+    from tabtap.table.problems import told
+
     place = "" if remark.column is None else f"{remark.column}: "
     fix = ""
-    if remark.setting is not None:
-        fix = f" ({_SETTINGS[remark.setting].format(repr(str(remark.column)))})"
+    if remark.setting == "computed":
+        fix = " (--computed none draws it)"
+    elif remark.setting is not None:
+        fix = f" ({told(_OPTIONS[remark.setting], str(remark.column))})"
     return f"{place}{remark.text}{fix}."
 
 

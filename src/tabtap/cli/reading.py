@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -535,8 +538,8 @@ def look_at(reading: Reading, table: Table) -> list[str]:
     ]
 
 
-def own_words(notes: Sequence[str], reading: Reading, table: Table) -> tuple[str, ...]:
-    """Return the notes of a run with options in the place of pandas code."""
+def own_notes(notes: Sequence[str], reading: Reading, table: Table) -> tuple[str, ...]:
+    """Return the notes of a run with options in the place of Python code."""
     from tabtap.table.suspects import lost_columns
 
     lost = lost_columns(table, {*reading.kinds, reading.groups})
@@ -544,7 +547,55 @@ def own_words(notes: Sequence[str], reading: Reading, table: Table) -> tuple[str
         str(each): f"Column {str(each.name)!r} {each.found}; {each.option}."
         for each in lost
     }
-    return tuple(said.get(note, note) for note in notes)
+    return tuple(own_words(said.get(note, note)) for note in notes)
+
+
+def own_words(text: str) -> str:
+    """Return a text with options in the place of the settings of Python.
+
+    Examples
+    --------
+    >>> own_words("if they are of one person: groups='the patient'.")
+    "if they are of one person: --groups 'the patient'."
+    """
+    for pattern, option in _OPTIONS:
+        text = pattern.sub(partial(_as_option, option), text)
+    return text
+
+
+_NAME = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\d+)"""
+_OPTIONS = tuple(
+    (re.compile(words.replace("NAME", _NAME)), option)
+    for words, option in (
+        (r"\bgroups=NAME", "--groups"),
+        (r"\bpreset=NAME", "--preset"),
+        (
+            "Drop it if it was written down after the fact: NAME",
+            "If it was written down after the fact, leave it out: --ignore",
+        ),
+        (
+            r"Drop it, or keep it from being learned: kinds=\{NAME: 'identifier'\}",
+            "Keep it from being learned: --ignore",
+        ),
+    )
+)
+"""How sentences name a column or a word in Python, and the option that takes it."""
+
+
+def _as_option(option: str, found: re.Match[str]) -> str:
+    from tabtap.table.problems import told
+
+    return told(option, ast.literal_eval(found[1]))
+
+
+class OwnScreen(Screen):
+    """A screen that names options where sentences have settings of Python."""
+
+    __slots__ = ()
+
+    def say(self, text: str, style: str = "") -> None:
+        """Write some text, wrapped."""
+        super().say(own_words(text), style)
 
 
 def target_words(table: Table) -> str:

@@ -33,11 +33,33 @@ def advice(comparison: Comparison) -> str:
     """Return what to do in words, with its figures."""
     chosen = recommend(comparison)
     said = _without_rows(comparison) if chosen is None else _with(comparison, chosen)
-    return " ".join(part for part in (*said, _elsewhere(comparison, chosen)) if part)
+    untested, because = untested_groups(comparison)
+    parts = (said[0], untested, *said[1:], _elsewhere(comparison, chosen), because)
+    return " ".join(part for part in parts if part)
 
 
 def headline(comparison: Comparison) -> str:
-    """Return what to do in a few words."""
+    """Return what to do in a few words, and that new groups were not tested."""
+    said, (untested, _) = _what_to_do(comparison), untested_groups(comparison)
+    return f"{said}. {untested}" if untested else said
+
+
+def untested_groups(comparison: Comparison) -> tuple[str, str]:
+    """Say that new groups were not tested, and why, as ``tabtap augment`` does.
+
+    Both are empty where the table does not seem to have groups.
+    """
+    column = comparison.likely_groups
+    if not column:
+        return "", ""
+    return (
+        f"No new {column!r} was tested.",
+        f"Rows of one {column!r} stood on both sides of the checks, so nothing is said "
+        f"of a new {column!r}; with groups={column!r} it would be.",
+    )
+
+
+def _what_to_do(comparison: Comparison) -> str:
     chosen = recommend(comparison)
     if chosen is None:
         return f"Use {_who(comparison, comparison.of('Real'))} and no new rows"
@@ -50,7 +72,7 @@ def headline(comparison: Comparison) -> str:
 def _without_rows(comparison: Comparison) -> tuple[str, ...]:
     """Say that no rows are needed, and what came nearest to helping."""
     real = comparison.of("Real")
-    first = f"{headline(comparison)}: {_plain(comparison, real.plain)}."
+    first = f"{_what_to_do(comparison)}: {_plain(comparison, real.plain)}."
     if not comparison.others:
         return (first, "No method was compared.")
     best = max(comparison.others, key=lambda s: (s.is_shown, s.score))
@@ -70,7 +92,7 @@ def _reason(comparison: Comparison, best: Standing) -> str:
 
 def _with(comparison: Comparison, chosen: Standing) -> tuple[str, ...]:
     """Say what to train on which rows, and why not on those of another method."""
-    said = f"{headline(comparison)}: {_change(comparison, chosen)}."
+    said = f"{_what_to_do(comparison)}: {_change(comparison, chosen)}."
     best = next(s for s in comparison.others if s.helps)
     if best is chosen:
         return (said,)

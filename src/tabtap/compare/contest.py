@@ -1,8 +1,8 @@
 """Methods compared on the user's own table: who helps, by how much, and surely so.
 
 Every row that tests is asked of learners trained with each method's rows and without,
-on the folds of ``tabtap augment``: so each has a fair pair, and the mean of the pairs
-an interval.
+on the folds of ``tabtap augment``, as often as there: so each has a fair pair, and the
+mean of the pairs an interval.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from typing import Any
 import numpy as np
 
 from tabtap.api.choices import choose_referee, copies_of, task_of
+from tabtap.api.run import lineages_of
 from tabtap.compare.runner import Cluster, RunObserver, attempt, run_cells
 from tabtap.compare.standings import BEST, AskedRows, Comparison, summarise
 from tabtap.compare.store import Cell, Record, Store, Terms
-from tabtap.domain import ClassPrediction, LearnerPrediction, Prediction
+from tabtap.config import changed_preset, preset_named
+from tabtap.domain import ClassPrediction, LearnerPrediction, Lineages, Prediction
 from tabtap.domain.judgement import PANEL_MEAN
 from tabtap.evaluate.evaluators import PanelEvaluator, PanelPrediction
 from tabtap.evaluate.judging import ask, described_learners
 from tabtap.rivals import method_named
+from tabtap.rivals.ladder import request_for
 from tabtap.rng import stream
 from tabtap.stages import Evaluator
 from tabtap.stopwatch import Stopwatch
 from tabtap.table.schema import FloatArray, IntArray, Task
-from tabtap.table.split import cut_rows, even_sample, folds
+from tabtap.table.split import even_sample, folds
 from tabtap.table.table import Table, concat
 
 # ---- Who is trained.
@@ -101,17 +104,40 @@ def competing_rows(table: Table, seed: int) -> IntArray:
     return even_sample(table.condition, MOST_ROWS, stream(seed, "competing rows"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTerms:
+    """What a run of ``tabtap augment`` is told as well, so that both mean the same."""
+
+    seed: int = 0
+    """Of what methods draw, and of folds of test rows."""
+
+    preset: str = "default"
+    """How often the table is cut, and how TAP runs."""
+
+    min_gain: float | None = None
+    """Smallest gain worth having; None: the usual one."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What of a run's settings differs from those of the preset."""
+        if self.min_gain is None:
+            return {}
+        return {"commit": {"min_gain": self.min_gain}}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodComparison:
     """Rows to train on and rows to test on, for each repeat."""
 
     table: Table
     repeats: int
+    """Times that every method makes rows: once for each fold of every partition."""
+
     test: Table | None
     """Rows of a file of their own; None cuts them from the table."""
 
-    fold: IntArray | None
-    """Which repeat tests a row, where they are cut from the table."""
+    lineages: Lineages | None
+    """Which repeats test a row, where they are cut from the table."""
 
     groups: IntArray | None = None
     """Whom each row of the table belongs to."""
@@ -121,7 +147,7 @@ class MethodComparison:
 
     judges: Judges = field(default_factory=Judges)
 
-    seed: int = 0
+    run: RunTerms = field(default_factory=RunTerms)
 
     @classmethod
     def of(
@@ -131,8 +157,8 @@ class MethodComparison:
         *,
         test: Table | None = None,
         groups: IntArray | None = None,
-        seed: int = 0,
         learner: Any = "auto",  # noqa: ANN401
+        run: RunTerms | None = None,
     ) -> MethodComparison:
         """Prepare the repeats: folds of the table, or one test file for all.
 
@@ -141,30 +167,33 @@ class MethodComparison:
         table : Table
             The user's rows.
         repeats : int
-            Folds, as those of ``tabtap augment``; with a test file, times that methods
-            draw rows.
+            Folds of one partition, of which there are as many as ``tabtap augment``
+            has; with a test file, times that methods draw rows.
         test : Table, optional
             Rows to test on.
         groups : array, optional
             Whom the table's rows and, after them, the test rows belong to.  Without
             groups, exact copies of a row are kept together.
-        seed : int, default=0
-            Of what methods draw, and of folds of test rows.
         learner : str or object, default="auto"
             What the user will train, as ``TabularAugmenter`` takes it.
+        run : RunTerms, optional
+            What else ``tabtap augment`` would be told.
         """
-        test_groups = None
-        if groups is None:
-            groups = copies_of(table, repeats)
-        elif test is not None:
-            groups, test_groups = np.split(groups, [len(table)])
-        fold = n_folds = None
+        run = run or RunTerms()
+        changes = {"utility": {"n_folds": repeats}, **run.changes}
+        preset = changed_preset(preset_named(run.preset), {"augment": changes})
+        test_groups = lineages = n_folds = None
         if test is None:
-            n_units = len(table) if groups is None else len(np.unique(groups))
-            repeats = n_folds = min(repeats, n_units)
-            fold = cut_rows(table.condition, n_folds, groups)
+            numbered = _number_rows(table)
+            request = request_for(numbered, preset, run.seed, groups, learner=learner)
+            groups, lineages = request.groups, lineages_of(request)
+            repeats, n_folds = lineages.n_folds, lineages.n_folds_each
+        elif groups is None:
+            groups = copies_of(table, repeats)
+        else:
+            groups, test_groups = np.split(groups, [len(table)])
         judges = Judges.of(learner, task_of(table), n_folds=n_folds)
-        return cls(table, repeats, test, fold, groups, test_groups, judges, seed)
+        return cls(table, repeats, test, lineages, groups, test_groups, judges, run)
 
     def with_everyone(self) -> MethodComparison:
         """Return one that trains all learners with every method's rows."""
@@ -176,9 +205,10 @@ class MethodComparison:
         if self.test is not None:
             fold = self._choice_folds(self.test)
             return AskedRows(self.test, fold, None, self.test_groups)
-        if self.fold is None:
+        if self.lineages is None:
             raise AssertionError("neither folds nor a test table")
-        return AskedRows(self.table, self.fold, self.repeats, self.groups)
+        n_folds = self.lineages.n_folds_each
+        return AskedRows(self.table, self.lineages.fold, n_folds, self.groups)
 
     def _choice_folds(self, test: Table) -> IntArray:
         """Cut the test rows, so that a learner is chosen by others than it answers."""
@@ -187,7 +217,7 @@ class MethodComparison:
         if n_units < 2:
             return np.zeros(len(test), dtype=np.int64)
         n_folds = min(N_CHOICE_FOLDS, n_units)
-        return folds(test.condition, n_folds, stream(self.seed, "choice"), groups)
+        return folds(test.condition, n_folds, stream(self.run.seed, "choice"), groups)
 
     def cells(self, methods: Sequence[str], terms: Terms) -> list[Cell]:
         """Return what is to be done: every method in every repeat."""
@@ -205,12 +235,19 @@ class MethodComparison:
         ]
 
     def _settings(self, method: str, learner: Any) -> dict[str, Any]:  # noqa: ANN401
-        """Return what a method is told: the one that judges, whom rows must help."""
-        return {"learner": learner} if method in ("TAP", "TAP + teacher") else {}
+        """Return what a method is told: the one that judges, what the user asked."""
+        if method not in ("TAP", "TAP + teacher"):
+            return {}
+        settings: dict[str, Any] = {"learner": learner}
+        if self.run.preset != "default":
+            settings["preset"] = self.run.preset
+        if self.run.changes:
+            settings["augment"] = self.run.changes
+        return settings
 
     def parts(self, repeat: int) -> tuple[Table, Table]:
         """Return the training and the test rows of a repeat."""
-        if self.fold is None:
+        if self.lineages is None:
             if self.test is None:
                 raise AssertionError("neither folds nor a test table")
             return _number_rows(self.table), self.test
@@ -219,15 +256,15 @@ class MethodComparison:
 
     def taught(self, repeat: int) -> IntArray:
         """Return the numbers of the rows that a repeat trains on."""
-        if self.fold is None:
+        if self.lineages is None:
             return np.arange(len(self.table))
-        return np.flatnonzero(self.fold != repeat)
+        return self.lineages.seen(repeat)
 
     def asked(self, repeat: int) -> IntArray:
         """Return the numbers of the rows that a repeat tests."""
-        if self.fold is None:
+        if self.lineages is None:
             return np.arange(0 if self.test is None else len(self.test))
-        return np.flatnonzero(self.fold == repeat)
+        return self.lineages.asked(repeat)
 
     def work(self) -> Callable[[Cell], Record]:
         """Return the work of a cell, which takes the rows along to its worker."""
@@ -319,4 +356,5 @@ def run_contest(
         records = list(store.records())
     judges = contest.judges
     described = judges.described(contest.table)
-    return summarise(records, contest.asked_rows, judges.promise, described)
+    told = (records, contest.asked_rows, judges.promise, described)
+    return summarise(*told, min_gain=contest.run.min_gain)

@@ -27,7 +27,7 @@ from tabtap.report.drawing import Interval, interval_chart
 from tabtap.report.page import page_html
 from tabtap.report.verdict import Card, Point, Verdict
 from tabtap.result.why import figure_text
-from tabtap.wording import capital, learner_words, plain_percent
+from tabtap.wording import capital, counted, learner_words, plain_percent
 
 
 def ranking(comparison: Comparison) -> TextTable:
@@ -133,10 +133,24 @@ def _reading(comparison: Comparison) -> tuple[str, ...]:
     sure = plain_percent(CONFIDENCE)
     ours = any(s.method.startswith("TAP") for s in comparison.others)
     return (
-        f"Gains are over your rows alone, with {sure} intervals that hold all at once. "
+        f"Gains are over your rows alone, with {sure} intervals that hold all at once; "
+        "the bars of tabtap augment are of one gain each. "
         f"The score decides: {_SCORE[comparison.task]}.",
+        *_cuts(comparison),
         _whom(comparison),
         *(["TAP is tabtap's own method: what tabtap augment does."] if ours else []),
+    )
+
+
+def _cuts(comparison: Comparison) -> tuple[str, ...]:
+    """Say how often the rows were cut, where they were."""
+    n_folds = comparison.asked.n_trained_folds
+    if n_folds is None:
+        return ()
+    times = counted(len(comparison.asked.partitions), "time")
+    return (
+        f"Your rows were cut {times} into {n_folds} parts, as tabtap augment cuts "
+        "them; every figure is a mean over all cuts.",
     )
 
 
@@ -203,6 +217,7 @@ def comparison_html(comparison: Comparison) -> str:
             "Settings other than the default ones, and versions.",
             (_described(comparison),),
         ),
+        *_seen(comparison),
         Section(
             "limits",
             "What this does not say",
@@ -253,6 +268,20 @@ def _described(comparison: Comparison) -> TableBlock:
         for name, text in comparison.learners.items()
     ]
     return TableBlock("The learners", ("name", "learner", "settings"), tuple(rows))
+
+
+def _seen(comparison: Comparison) -> tuple[Section, ...]:
+    """Return what there is to know of the table, if there is anything."""
+    if not comparison.notes:
+        return ()
+    return (
+        Section(
+            "notes",
+            "What was seen in the table",
+            "What was assumed, and what may make figures better than they are.",
+            (Text(comparison.notes),),
+        ),
+    )
 
 
 def _cards(comparison: Comparison, best: Standing | None) -> tuple[Card, ...]:

@@ -47,13 +47,20 @@ class AskedRows:
     rows: Table
 
     fold: IntArray
-    """Of every row.  A learner is chosen for a fold by what it does on the others."""
+    """Of every row, shape (n_rows,) or (n_partitions, n_rows).  A learner is chosen for
+    a fold by what it does on the others."""
 
     n_trained_folds: int | None = None
-    """Folds that were trained on by turns; None for rows that nobody trained on."""
+    """Folds of one partition that were trained on by turns; None for rows that nobody
+    trained on."""
 
     groups: IntArray | None = None
     """Whom every row belongs to; rows of one group count as one."""
+
+    @property
+    def partitions(self) -> IntArray:
+        """Shape (n_partitions, n_rows): the fold of every row."""
+        return np.atleast_2d(self.fold)
 
     @property
     def task(self) -> Task:
@@ -112,6 +119,9 @@ class Standing:
     by_learner: Mapping[str, float] = field(default_factory=dict)
     """The plain figure of every learner that was trained with its rows."""
 
+    min_gain: float = CommitConfig().min_gain
+    """What it must be worth to be worth having."""
+
     @property
     def is_shown(self) -> bool:
         """Whether a gain of the score is above zero with both ends of its interval."""
@@ -120,7 +130,7 @@ class Standing:
     @property
     def helps(self) -> bool:
         """Whether a gain is shown, worth having, and plain to see."""
-        return self.is_shown and self.worth >= CommitConfig().min_gain
+        return self.is_shown and self.worth >= self.min_gain
 
     @property
     def harms(self) -> bool:
@@ -146,6 +156,12 @@ class Comparison:
 
     learners: Mapping[str, str] = field(default_factory=dict)
     """Class, settings and version of every learner."""
+
+    likely_groups: str = ""
+    """A column that looks like groups where none were named, as ``augment`` has it."""
+
+    notes: tuple[str, ...] = ()
+    """What there is to know of the table, a sentence each."""
 
     def _repr_html_(self) -> str:
         from tabtap.compare.page import comparison_verdict
@@ -198,6 +214,8 @@ def summarise(
     asked: AskedRows,
     promise: str = BEST,
     learners: Mapping[str, str] | None = None,
+    *,
+    min_gain: float | None = None,
 ) -> Comparison:
     """Put the records of all cells of a comparison together.
 
@@ -219,7 +237,7 @@ def summarise(
         if name == "Real" or not _n_rows(by_method[name]):
             taken[name], by_row[name] = alone, base
         else:
-            taken[name], by_row[name] = _chosen(scores, alone, asked.fold)
+            taken[name], by_row[name] = _chosen(scores, alone, asked.partitions)
     plain = {
         name: plain_figure(asked.rows, _answers(promised[name], taken[name]))
         for name in promised
@@ -229,6 +247,7 @@ def summarise(
     plain_gains = asked.measured_together(
         [sign * (part - plain["Real"]) for part in plain.values()]
     )
+    least = CommitConfig().min_gain if min_gain is None else min_gain
     standings = [
         Standing(
             name,
@@ -240,6 +259,7 @@ def summarise(
             gain,
             **_told(by_method[name]),
             by_learner=_plain_by_learner(everyone[name], asked.rows),
+            min_gain=least,
         )
         for name, gain, plain_gain in zip(by_row, gains, plain_gains, strict=True)
     ]
@@ -277,6 +297,8 @@ def _scores(records: Sequence[Record], asked: AskedRows) -> RefereeScores:
     """Return what learners said of every row, once for each time it was asked."""
     named = list(records[0]["answers"])
     names = [name for name in named if all(name in r["answers"] for r in records)]
+    # A store has no order of its own; partitions are to follow one another.
+    records = sorted(records, key=lambda record: int(record["cell"]["split"]))
     numbers = np.concatenate([np.asarray(r["asked"], np.int64) for r in records])
     order = np.argsort(numbers, kind="stable")
     answers = {
@@ -320,17 +342,17 @@ def _best(scores: RefereeScores) -> str:
 
 
 def _chosen(
-    scores: RefereeScores, alone: str, fold: IntArray
+    scores: RefereeScores, alone: str, partitions: IntArray
 ) -> tuple[str, FloatArray]:
     """Return the learner to train, and scores that have paid for the choice."""
     choices = scores.choices()
     names, parts = list(choices), list(choices.values())
     first = names.index(alone)
-    n_elsewhere = len(fold) - int(np.bincount(fold).max())
+    n_elsewhere = min(len(fold) - int(np.bincount(fold).max()) for fold in partitions)
     if len(names) == 1 or n_elsewhere < _FEWEST_TO_CHOOSE_BY:
         return alone, choices[alone]
     learner = names[best_place(parts, first)]
-    return learner, best_elsewhere(parts, fold[None], first)
+    return learner, best_elsewhere(parts, partitions, first)
 
 
 _FEWEST_TO_CHOOSE_BY = 2

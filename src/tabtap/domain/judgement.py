@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 from tabtap.domain.rows import Lineages
+from tabtap.saved import LEFT_OUT
 from tabtap.table.schema import FloatArray, IntArray, Schema
 from tabtap.table.table import Table
 
@@ -197,19 +198,18 @@ class Alternative:
     """What to do, as a sentence."""
 
     figure: str = ""
-    """Name of the plain figure, accuracy or RMSE."""
-
     value: Measured | None = None
-    """The plain figure; None where it could not be measured here."""
+    """Accuracy or RMSE; None where it could not be measured here."""
 
     score: Measured | None = None
-    """The yardstick."""
-
     is_enough: bool = False
-    """Whether nothing is shown to do better."""
+    """Whether nothing is shown to do better by the score."""
 
     note: str = ""
     """What it takes, such as weights that are to be fetched."""
+
+    described: str = field(default="", metadata=LEFT_OUT)
+    """Class, settings and version of the learner, where it is a single one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

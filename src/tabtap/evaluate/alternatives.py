@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -23,6 +23,7 @@ from tabtap.domain import (
 )
 from tabtap.domain.judgement import PANEL_MEAN, cross_fitted
 from tabtap.errors import EvaluatorError, EvaluatorLimitWarning, UserInputError
+from tabtap.evaluate.choose import CANDIDATES
 from tabtap.evaluate.evaluators import (
     LEAF_SETTINGS,
     PANEL,
@@ -31,14 +32,18 @@ from tabtap.evaluate.evaluators import (
     PanelEvaluator,
 )
 from tabtap.evaluate.figures import figure_kinds, plain_figure, prediction_of
-from tabtap.evaluate.judging import FoldReferee, said
+from tabtap.evaluate.judging import FoldReferee, described_learners, said
 from tabtap.stages import Evaluator
-from tabtap.table.schema import FloatArray
+from tabtap.table.schema import FloatArray, Task
 from tabtap.table.table import Table
 from tabtap.wording import learner_words
 
 ENOUGH = 0.9
 """Confidence at which something better must be shown to be better."""
+
+AS_GOOD = 0.01
+"""What a learner may lack in accuracy, or have in RMSE as a share, and still do as well
+as the best: a gain that is not worth having, by default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +62,9 @@ class Tried:
 
     value: Measured | None = None
     """The plain figure, where the answers are not to be believed outright."""
+
+    described: str = ""
+    """Class, settings and version of a single learner."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +103,12 @@ def alternatives(
         tried.append(_stack(referee, panel))
     else:
         tried.append(_teacher(referee, teacher))
-    if teacher is None or teacher.name != "tabpfn-v1":
-        tried += _in_context(referee)
-    missing = [] if _has_weights(referee) else list(_how_to_fetch(referee.real))
+    missing: list[Alternative] = []
+    for model in _in_context(referee, "" if teacher is None else teacher.name):
+        if isinstance(model, Tried):
+            tried.append(model)
+        else:
+            missing.append(model)
     return (*_ordered(referee, tried), *missing)
 
 
@@ -118,27 +129,66 @@ def _scored(referee: FoldReferee, evaluator: Evaluator) -> RefereeScores:
 def _alone(
     referee: FoldReferee, real_scores: RefereeScores | None, panel: RefereeScores
 ) -> Iterator[Tried]:
-    """Yield the best learner without new rows, and the one that was named."""
+    """Yield the best learner without new rows, and the one that was named.
+
+    Before the best stands a simpler one that does as well, if there is one.
+    """
     means = panel.learner_means()
     best = max(means, key=lambda name: means[name])
+    simple = _as_good_and_simple(referee, panel, best)
+    if simple != best:
+        yield _tried_alone(referee, panel, simple)
     yield _tried_alone(referee, panel, best)
     named = referee.evaluator.name
     if real_scores is None or named in ("best", PANEL_MEAN):
         return
-    if named != best:
+    if named not in (best, simple):
         yield _tried_alone(referee, real_scores, named)
     finer = _few_rows_variant(referee.evaluator)
     if finer is not None:
         words, evaluator = finer
-        scores = _scored(referee, evaluator)
-        yield replace(_tried_alone(referee, scores, evaluator.name), words=words)
-    elif named == "boosting" and best != "small_leaves":
+        made = replace(referee, evaluator=evaluator)
+        scores = made.scores(made.real.empty())
+        yield replace(_tried_alone(made, scores, evaluator.name), words=words)
+    elif named == "boosting" and "small_leaves" not in (best, simple):
         yield _tried_alone(referee, panel, "small_leaves")
+
+
+def _as_good_and_simple(referee: FoldReferee, panel: RefereeScores, best: str) -> str:
+    """Return the simplest member of a panel that does as well as the best of it.
+
+    Not only one that is not shown to be worse: of few rows nearly all are that.
+    """
+    top = _tried_alone(referee, panel, best)
+    for name in PANEL:  # the simplest first
+        one = _tried_alone(referee, panel, name)
+        if name == best or _is_as_good(referee, one, top):
+            return name
+    return best
+
+
+def _is_as_good(referee: FoldReferee, one: Tried, best: Tried) -> bool:
+    own, top = (
+        float(plain_figure(referee.real, [t.answers], referee.error.weights).mean())
+        for t in (one, best)
+    )
+    if _is_labels(referee.real):
+        lacks = top - own
+    else:
+        lacks = own / top - 1.0 if top > 0.0 else np.inf
+    return lacks < AS_GOOD and not _is_beaten(referee, one, best)
 
 
 def _tried_alone(referee: FoldReferee, scores: RefereeScores, name: str) -> Tried:
     words = f"Train {learner_words(name, _task(referee.real))} on your rows alone."
-    return Tried(f"{name} alone", words, scores.by_learner[name], scores.answers[name])
+    panel = described_learners(PanelEvaluator(), referee.real)
+    return Tried(
+        f"{name} alone",
+        words,
+        scores.by_learner[name],
+        scores.answers[name],
+        described=(panel | referee.learners).get(name, ""),
+    )
 
 
 def _few_rows_variant(evaluator: Evaluator) -> tuple[str, Evaluator] | None:
@@ -146,11 +196,12 @@ def _few_rows_variant(evaluator: Evaluator) -> tuple[str, Evaluator] | None:
     learner: Any = getattr(evaluator, "estimator", None)
     if learner is None or not hasattr(learner, "get_params"):
         return None
-    known = learner.get_params(deep=False)
-    for setting in LEAF_SETTINGS:
-        value = known.get(setting)
-        if isinstance(value, int) and value > 2 * SMALL_LEAF_SIZE:
-            finer = clone(learner).set_params(**{setting: SMALL_LEAF_SIZE})
+    for path, value in learner.get_params(deep=True).items():
+        setting = path.rpartition("__")[2]
+        if setting not in LEAF_SETTINGS or not isinstance(value, int):
+            continue
+        if value > 2 * SMALL_LEAF_SIZE:
+            finer = clone(learner).set_params(**{path: SMALL_LEAF_SIZE})
             name = f"{evaluator.name} {setting}={SMALL_LEAF_SIZE}"
             words = (
                 f"Train {learner_words(evaluator.name)} with "
@@ -211,39 +262,64 @@ def _by_row(referee: FoldReferee, answers: FloatArray) -> FloatArray:
 # ---- In-context models whose weights are on this machine.
 
 
-def _in_context(referee: FoldReferee) -> Iterator[Tried]:
-    if not _has_weights(referee) or referee.evaluator.name == "tabpfn-v1":
-        return
-    from tabtap.evaluate.tabpfn_v1 import TabPFNv1
+MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 1_000, 100, 10
+"""What TabPFN v1 was made for; v2 reads more, and then takes minutes."""
 
+
+@dataclass(frozen=True, slots=True)
+class InContext:
+    """A model that suits few rows, and can be had without a login."""
+
+    name: str
+    title: str
+    how_to_get: str
+
+
+_OF_TASK = {
+    "classification": InContext(
+        "tabpfn-v1", "TabPFN v1", "tabtap weights fetch tabpfn-v1 (98 MB, Apache-2.0)"
+    ),
+    "regression": InContext(
+        "tabpfn-v2",
+        "TabPFN v2",
+        "pip install 'tabtap[tabpfn]', then tabtap weights fetch tabpfn-v2-regressor "
+        "(43 MB, Built with PriorLabs-TabPFN)",
+    ),
+}
+
+
+def _in_context(referee: FoldReferee, teacher: str) -> Iterator[Tried | Alternative]:
+    """Yield how the model for a task does, if it does not teach; or how to get it."""
+    model = _OF_TASK.get(_task(referee.real))
+    if model is None or model.name in (referee.evaluator.name, teacher):
+        return
+    if not _suits(referee.real):
+        return
+    known = next(one for one in CANDIDATES if one.name == model.name)
+    if known.absent(cast("Task", _task(referee.real))) is not None:
+        words = f"Use {model.title}, which is strong on few rows."
+        note = f"It is not on this machine yet: {model.how_to_get}."
+        yield Alternative(name=model.name, words=words, note=note)
+        return
     # Once over the folds: it costs more than the others and varies less.
     once = Lineages(referee.lineages.partitions[0], referee.lineages.crossfit)
     with warnings.catch_warnings():
         # A table that it reads only a part of is none to recommend it for.
         warnings.simplefilter("error", EvaluatorLimitWarning)
         try:
-            scores = _scored(replace(referee, lineages=once), TabPFNv1())
+            scores = _scored(replace(referee, lineages=once), known.make(1))
         except (EvaluatorError, UserInputError):
             return
-    words = "Use TabPFN v1 on your rows alone: nothing is trained."
-    name = "tabpfn-v1"
-    yield Tried(name, words, scores.by_learner[name], scores.answers[name])
+    words = f"Use {model.title} on your rows alone: nothing is trained."
+    name = next(iter(scores.by_learner))
+    yield Tried(model.name, words, scores.by_learner[name], scores.answers[name])
 
 
-def _has_weights(referee: FoldReferee) -> bool:
-    from tabtap.evaluate.weights import weights_path
-
-    return _is_labels(referee.real) and weights_path("tabpfn-v1") is not None
-
-
-def _how_to_fetch(real: Table) -> Iterator[Alternative]:
-    if _is_labels(real):
-        yield Alternative(
-            name="tabpfn-v1",
-            words="Use TabPFN v1, which is strong on few rows.",
-            note="Its weights are not on this machine: tabtap weights fetch tabpfn-v1 "
-            "(98 MB, Apache-2.0).",
-        )
+def _suits(real: Table) -> bool:
+    target, n_columns = real.schema.target, len(real.schema.features)
+    n_classes = 0 if target is None else len(target.column.levels)
+    few = len(real) <= MOST_ROWS and n_columns <= MOST_COLUMNS
+    return few and n_classes <= MOST_CLASSES
 
 
 def _is_labels(real: Table) -> bool:
@@ -287,4 +363,5 @@ def _told(referee: FoldReferee, one: Tried, *, is_enough: bool) -> Alternative:
         score=referee.error.measured(one.scores),
         is_enough=is_enough,
         note=one.note,
+        described=one.described,
     )

@@ -117,7 +117,7 @@ def _kind(column: Column, lost: Mapping[Hashable, LostColumn]) -> list[Remark]:
 
 def computed_remarks(table: Table, choice: ComputedChoice = "auto") -> list[Remark]:
     """Return a remark on each column that other columns give, and on the target."""
-    remarks = [
+    computed = [
         Remark(
             topic="computed",
             column=table.schema.features[formula.position].name,
@@ -127,13 +127,20 @@ def computed_remarks(table: Table, choice: ComputedChoice = "auto") -> list[Rema
         )
         for formula in find_formulas(table, choice)
     ]
-    for name, formula in target_formulas(table):
-        text = (
-            f"is {formula} in every row: with the other columns it gives the target "
-            "away, and little is left to predict"
+    return [*computed, *formula_remarks(table)]
+
+
+def formula_remarks(table: Table) -> list[Remark]:
+    """Return a remark on each column that gives a number away by a formula."""
+    return [
+        Remark(
+            topic="leak",
+            column=name,
+            text=f"is {formula} in every row: with the other columns it gives the "
+            "target away, and little is left to predict",
         )
-        remarks.append(Remark(topic="leak", column=name, text=text))
-    return remarks
+        for name, formula in target_formulas(table)
+    ]
 
 
 def _formulas(column: Column) -> list[Remark]:
@@ -418,7 +425,8 @@ _SHOWN = 5
 
 def row_remarks(table: Table) -> list[Remark]:
     """Return the remarks on rows and classes."""
-    return [*_few(table), *_alike(table), *class_remarks(table)]
+    duplicates = [*copy_remarks(table), *torn_remarks(table)]
+    return [*_few(table), *duplicates, *class_remarks(table)]
 
 
 def _few(table: Table) -> list[Remark]:
@@ -431,30 +439,36 @@ def _few(table: Table) -> list[Remark]:
     return [Remark(topic="few rows", column=None, text=text)]
 
 
-def _alike(table: Table) -> list[Remark]:
+def copy_remarks(table: Table) -> list[Remark]:
+    """Return a remark on rows that repeat others, if there are any."""
+    whole = row_numbers([*table.cells, *table.missing.T, table.target], len(table))
+    n_copies = len(table) - len(np.unique(whole))
+    if not n_copies:
+        return []
+    verb = "repeats" if n_copies == 1 else "repeat"
+    text = (
+        f"{counted(n_copies, 'row')} {verb} another row exactly "
+        f"({share(n_copies, len(table))}): a copy on both sides of a split makes "
+        "every score too good; drop copies that are one and the same thing"
+    )
+    return [Remark(topic="duplicates", column=None, text=text)]
+
+
+def torn_remarks(table: Table) -> list[Remark]:
+    """Return a remark on rows that are alike but for the target, if there are any."""
     features = row_numbers([*table.cells, *table.missing.T], len(table))
     whole = row_numbers([features, table.target], len(table))
-    n_copies = len(table) - len(np.unique(whole))
     # Of each set of equal features: how many different rows, the target included.
     _, first = np.unique(whole, return_index=True)
     n_targets = np.bincount(features[first], minlength=features.max() + 1)
     n_torn = int((n_targets[features] > 1).sum())
-    remarks = []
-    if n_copies:
-        verb = "repeats" if n_copies == 1 else "repeat"
-        text = (
-            f"{counted(n_copies, 'row')} {verb} another row exactly "
-            f"({share(n_copies, len(table))}): a copy on both sides of a split makes "
-            "every score too good; drop copies that are one and the same thing"
-        )
-        remarks.append(Remark(topic="duplicates", column=None, text=text))
-    if n_torn:
-        text = (
-            f"{counted(n_torn, 'row')} are alike in every feature but differ in the "
-            "target: no learner can tell them apart"
-        )
-        remarks.append(Remark(topic="duplicates", column=None, text=text))
-    return remarks
+    if not n_torn:
+        return []
+    text = (
+        f"{counted(n_torn, 'row')} are alike in every feature but differ in the "
+        "target: no learner can tell them apart"
+    )
+    return [Remark(topic="duplicates", column=None, text=text)]
 
 
 def class_remarks(table: Table) -> list[Remark]:

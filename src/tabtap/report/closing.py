@@ -92,7 +92,11 @@ def _groups_fact(result: AugmentResult) -> str:
 
 def _learner_blocks(result: AugmentResult) -> list[Block]:
     """Return class, settings and version of every learner that was asked."""
-    found: dict[str, str] = {}
+    found = {
+        option.name.removesuffix(" alone"): option.described
+        for option in result.advice
+        if option.described
+    }
     for check in result.certificates:
         found |= check.learners
     taught = {
@@ -157,9 +161,8 @@ def _licences(result: AugmentResult) -> list[Block]:
 
 
 def _remarks(result: AugmentResult) -> tuple[str, ...]:
-    """Return the notes of the run, and what there is none of."""
-    about = result.about
-    said = [f"Note: {note}" for note in about.notes]
+    """Return what there is none of."""
+    about, said = result.about, []
     if not about.rules:
         said.append("No rules were given for new rows.")
     if not about.licences:

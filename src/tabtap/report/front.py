@@ -65,7 +65,8 @@ def means_not(result: AugmentResult) -> tuple[tuple[str, str], ...]:
     points = [("New groups", _groups(result))]
     if len(result.delivered):
         points = [("Privacy", _privacy(result)), *points, *_base_rate(result)]
-    return tuple(points)
+    seen = [("Note", with_page_signs(note)) for note in result.about.notes]
+    return (*points, *seen)
 
 
 def _privacy(result: AugmentResult) -> str:

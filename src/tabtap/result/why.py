@@ -173,7 +173,22 @@ def why_sentence(result: AugmentResult) -> str:
         said = f"{said}; {_forgotten_clause(result)}"
     cells = cells_words(result)
     more = f" {cells}" if cells else ""
-    return f"{said}.{_condition(result)}{untested_groups(result)}{more}"
+    rest = f"{_condition(result)}{untested_groups(result)}{more}"
+    return f"{said}.{_figures_sentence(result)}{rest}"
+
+
+def _figures_sentence(result: AugmentResult) -> str:
+    """Tell the figures that people read, without rows and with those that decided."""
+    check = deciding(result)
+    if check is None or not check.figures:
+        return ""
+    told = [
+        f"{one.name} {figure_text(one.best_alone.value)}{bar_text(one.best_alone)} -> "
+        f"{figure_text(one.with_rows.value)}{bar_text(one.with_rows)}"
+        for one in check.figures
+    ]
+    who = "Without rows" if check.learner == check.best_alone else "The best without"
+    return f" {who} -> with the rows: {'; '.join(told)}."
 
 
 def _condition(result: AugmentResult) -> str:
@@ -262,7 +277,8 @@ def bar_text(measured: Measured) -> str:
     >>> bar_text(Measured(0.861, 0.052)), bar_text(Measured(1.0, 0.0))
     (' ± 0.052', ' in every row')
     """
-    if measured.margin == 0.0:  # which does not mean that it is known for sure
+    # Rounding apart, which does not mean that it is known for sure.
+    if measured.margin <= 1e-12 * abs(measured.value):
         return " in every row"
     return f" ± {figure_text(measured.margin)}"
 
@@ -356,13 +372,14 @@ def group_verdict(group: GroupEffect) -> str:
     return "gains" if group.change.lower > 0.0 else "no harm estimated"
 
 
-def setting_words(result: AugmentResult) -> str:
+def setting_words(result: AugmentResult, learner: str) -> str:
     """Say that a setting of the learner does as well without rows, where it does."""
     with_rows = next((a for a in result.advice if "with new rows" in a.name), None)
     for option in result.advice:
-        setting = option.name.removesuffix(" alone").partition(" ")[2]
-        found = option.name == "small_leaves alone" or "=" in setting
-        if not found or not option.is_enough or option.value is None:
+        setting = option.name.removesuffix(" alone").removeprefix(f"{learner} ")
+        is_setting = "=" in setting and option.name.startswith(f"{learner} ")
+        is_twin = option.name == "small_leaves alone" and learner == "boosting"
+        if not (is_setting or is_twin) or not option.is_enough or option.value is None:
             continue
         words = setting if "=" in setting else "min_samples_leaf=5"
         same = with_rows is None or _score_of(option) >= _score_of(with_rows)
@@ -469,7 +486,7 @@ def _details(result: AugmentResult, check: Certificate) -> str:
     """Say whom the rows help or harm, what does as well, and what a score is."""
     parts = [effect_words(check), no_harm_words(check), copies_words(check)]
     if check.committed and len(check.learners) == 1:
-        parts.append(setting_words(result))
+        parts.append(setting_words(result, *check.learners))
     if words := _score_words(result):
         parts.append(f"score: {words}")
     return "; ".join(part for part in parts if part)

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from tabtap.api.run import Request
-from tabtap.compare.printing import TextTable, as_markdown
+from tabtap.compare.printing import as_markdown
 from tabtap.compare.store import ROWS, Cell, Record, Store
 from tabtap.rivals.ladder import (
     draw_hard_inpainting,
@@ -20,17 +20,15 @@ from tabtap.rivals.ladder import (
     without_identifiers,
 )
 from tabtap.study.figures import lines_with_bands
-from tabtap.study.main import SIZES
+from tabtap.study.main import SIZES, size_gain_table
 from tabtap.study.runs import Ground, plan_cells, prepare, run_tap, scores_with
 from tabtap.study.studies import Study, StudyOptions
 from tabtap.study.tables import (
-    LARGER_IS_BETTER,
     METRICS,
     finding,
     gains,
     mean_frame,
     mean_interval,
-    show_interval,
 )
 from tabtap.table.table import Table
 
@@ -166,34 +164,6 @@ def score_gains(records: Iterable[Record]) -> pd.DataFrame:
         if (scores["metric"] == metric).any()
     ]
     return pd.concat(parts, ignore_index=True)
-
-
-def size_gain_table(
-    gained: pd.DataFrame, metric: str, names: Sequence[str], *, unit: str = ""
-) -> TextTable:
-    """Return mean gains of some methods in one metric, by size, with intervals."""
-    part = gained[gained["metric"] == metric]
-    sizes = sorted(part["n_real"].unique())
-    digits = 1 if metric in METRICS else 3
-    rows = []
-    for name in names:
-        own = part[part["method"] == name]
-        cells = [_mean_gain(own[own["n_real"] == size], digits) for size in sizes]
-        rows.append((name, *cells, _mean_gain(own, digits)))
-    unit = unit or {"accuracy": "points", "rmse": "%"}[metric]
-    better = (
-        "" if LARGER_IS_BETTER.get(metric, True) else "; positive is a smaller RMSE"
-    )
-    return TextTable(
-        f"Gain over real rows alone: {metric}, {unit}, with its 95 % interval{better}",
-        ("mechanism", *(f"{size} real rows" for size in sizes), "all"),
-        tuple(rows),
-    )
-
-
-def _mean_gain(part: pd.DataFrame, digits: int) -> str:
-    gain = mean_interval(part["gain"].to_list(), part["dataset"].to_list())
-    return show_interval(gain, digits)
 
 
 def _order(found: pd.DataFrame) -> str:

@@ -111,6 +111,10 @@ def page(records: Sequence[Record]) -> str:
         ("F1 and absolute errors", "f1"),
     ):
         parts += [f"## {title}", *map(as_markdown, tables_named(name, records))]
+        if name == "gains":
+            parts += [
+                as_markdown(_by_size(frame, metric)) for metric in _metrics(frame)
+            ]
         if name == "wins":
             parts.append(as_markdown(loss_table(frame)))
     parts += [
@@ -126,6 +130,38 @@ def page(records: Sequence[Record]) -> str:
     ):
         parts += [f"## {title}", *map(as_markdown, tables_named(name, records))]
     return "\n\n".join(parts)
+
+
+def _by_size(frame: pd.DataFrame, metric: str) -> TextTable:
+    gained = gains(frame, metric).assign(metric=metric)
+    return size_gain_table(gained, metric, list(gained["method"].unique()))
+
+
+def size_gain_table(
+    gained: pd.DataFrame, metric: str, names: Sequence[str], *, unit: str = ""
+) -> TextTable:
+    """Return mean gains of some methods in one metric, by size, with intervals."""
+    part = gained[gained["metric"] == metric]
+    sizes = sorted(part["n_real"].unique())
+    digits = 1 if metric in METRICS else 3
+    rows = []
+    for name in names:
+        own = part[part["method"] == name]
+        cells = [_mean_gain(own[own["n_real"] == size], digits) for size in sizes]
+        rows.append((name, *cells, _mean_gain(own, digits)))
+    unit = unit or {"accuracy": "points", "rmse": "%"}[metric]
+    is_error = not LARGER_IS_BETTER.get(metric, True)
+    better = "; positive is a smaller RMSE" if is_error else ""
+    return TextTable(
+        f"Gain over real rows alone: {metric}, {unit}, with its 95 % interval{better}",
+        ("method", *(f"{size} real rows" for size in sizes), "all"),
+        tuple(rows),
+    )
+
+
+def _mean_gain(part: pd.DataFrame, digits: int) -> str:
+    gain = mean_interval(part["gain"].to_list(), part["dataset"].to_list())
+    return show_interval(gain, digits)
 
 
 def figures(records: Sequence[Record]) -> Mapping[str, Figure]:

@@ -15,8 +15,9 @@ from tabtap.domain.judgement import table_sha256
 from tabtap.gates import Gates
 from tabtap.loop import Progress, RunContext
 from tabtap.rivals.ladder import draw_one_shot
-from tabtap.study.ladder import score_gains, size_gain_table
+from tabtap.study.ladder import score_gains
 from tabtap.study.learnability import diagnose, percentiles, tail_mean
+from tabtap.study.main import size_gain_table
 from tabtap.study.runs import (
     Change,
     Ground,

@@ -14,7 +14,7 @@ from tabtap.compare.printing import TextTable
 from tabtap.compare.store import Record
 from tabtap.errors import UserInputError
 from tabtap.rivals import METHOD_NAMES
-from tabtap.study.sources import SOURCES, published_figure
+from tabtap.study.sources import SOURCES, Published, published_figure
 
 LARGER_IS_BETTER: Mapping[str, bool] = {
     "accuracy": True,
@@ -288,7 +288,7 @@ def _paper_rows(
 ) -> list[tuple[str, ...]]:
     theirs, difference = [], []
     for method in methods:
-        figure = published_figure(dataset, n_real, metric, method)
+        figure = _published(dataset, n_real, metric, method)
         mean = ours["mean"].get(method)
         theirs.append(
             MISSING if figure is None else _pair(figure.mean, figure.deviation, metric)
@@ -301,6 +301,11 @@ def _paper_rows(
     if all(cell == MISSING for cell in theirs):
         return []
     return [("", "paper", *theirs), ("", "ours - paper", *difference)]
+
+
+def _published(dataset: str, n_real: int, metric: str, label: str) -> Published | None:
+    """Return the paper's figure for a method, whatever settings ours has."""
+    return published_figure(dataset, n_real, metric, label.partition(" (")[0])
 
 
 def _ours(ours: pd.DataFrame, method: str, metric: str) -> str:
@@ -514,7 +519,7 @@ def _figures(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return a line for each mean that both have: difference and its variance."""
     lines = []
     for ours in means(frame, metric).itertuples():
-        theirs = published_figure(ours.dataset, ours.n_real, metric, ours.method)
+        theirs = _published(ours.dataset, ours.n_real, metric, ours.method)
         if theirs is None:
             continue
         own = ours.deviation**2 / (ours.splits - 1) if ours.splits > 1 else np.nan
