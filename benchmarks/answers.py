@@ -247,9 +247,23 @@ def _told_of(heading: Record) -> Record:
     return record
 
 
+EARLIER = {
+    "classification": ("6d898c6", "1a9caae"),
+    "regression": ("6d898c6", "1a9caae", "077f00e", "59b1220"),
+}
+"""Commits whose rule was another: two cuts into folds (DECISIONS 67), and gains of
+regressors not drawn in (DECISIONS 69)."""
+
+
+def is_of_present_rule(record: Record) -> bool:
+    """Tell whether a run was decided by the rule that stands now."""
+    return record["commit"][:7] not in EARLIER.get(record.get("task", ""), ())
+
+
 def write(out: Path, page: Path, before: Path | None) -> None:
-    """Write the page from what is in the folder."""
+    """Write the page from what is in the folder; runs of earlier rules are left out."""
     records = {kind: read_records(out / f"{kind}.jsonl") for kind in MEASURES}
+    records["follow"] = [r for r in records["follow"] if is_of_present_rule(r)]
     earlier = [] if before is None else read_records(before / "stable.jsonl")
     commands = {kind: command_of(kind, found) for kind, found in records.items()}
     notes = read_notes(page.with_name("answers_notes.md"))

@@ -99,7 +99,8 @@ STABLE = """## Is the verdict the same tomorrow
 
 Pairs of runs on the same rows that differ in nothing but their seed, or their budget:
 the share with different verdicts, and of these with rows in one run and none in the
-other."""
+other. *Only the fewer rows*: the smaller budget adds rows and the larger none. That
+few rows do not help where many do is no flip of a verdict."""
 
 POWER = """## Power
 
@@ -342,9 +343,6 @@ def bound_table(records: Sequence[Record]) -> str:
     for run, own in grouped(records, asked).items():
         kinds = {"": own}
         kinds |= {f", {UNITS[t]}": p for t, p in grouped(own, _task).items()}
-        by_commit = grouped(own, lambda record: record["commit"][:7])
-        if len(by_commit) > 1:
-            kinds |= {f", commit {c}": p for c, p in by_commit.items()}
         for name, part in kinds.items():
             rows.append([run, f"all{name}", *_held(promises(part))])
         for name, part in kinds.items():
@@ -591,16 +589,17 @@ def stable_table(records: Sequence[Record]) -> str:
         budgets = sorted({one["budget"] for r in own for one in r["runs"]})
         for budget in budgets:
             pairs = seed_pairs(own, budget)
-            rows.append([run, "seeds", f"budget {budget}", *_flips(pairs)])
+            rows.append([run, "seeds", f"budget {budget}", *_flips(pairs), "-"])
         every = [pair for budget in budgets for pair in seed_pairs(own, budget)]
-        rows.append([run, "seeds", "all", *_flips(every)])
+        rows.append([run, "seeds", "all", *_flips(every), "-"])
         for one, other in combinations(budgets, 2):
             pairs = budget_pairs(own, one, other)
-            rows.append([run, "budgets", f"{one} and {other}", *_flips(pairs)])
+            cells = [*_flips(pairs), _only_fewer(pairs)]
+            rows.append([run, "budgets", f"{one} and {other}", *cells])
         every = [p for two in combinations(budgets, 2) for p in budget_pairs(own, *two)]
-        rows.append([run, "budgets", "all", *_flips(every)])
+        rows.append([run, "budgets", "all", *_flips(every), _only_fewer(every)])
     header = ["run", "pairs of", "", "different verdicts", "rows or none"]
-    return markdown_table(header, rows)
+    return markdown_table([*header, "only the fewer rows"], rows)
 
 
 Pair = tuple[Record, Record]
@@ -628,6 +627,11 @@ def _flips(pairs: Sequence[Pair]) -> list[str]:
         count((a["n_added"] > 0) != (b["n_added"] > 0) for a, b in pairs),
     )
     return [str(flips.verdict), str(flips.rows)]
+
+
+def _only_fewer(pairs: Sequence[Pair]) -> str:
+    """Count the pairs in which fewer rows are let in and more are not."""
+    return str(count(a["n_added"] > 0 and not b["n_added"] for a, b in pairs))
 
 
 _SIGNS = {"augment": "+", "gain_too_small": "o", "no_gain": "-"}

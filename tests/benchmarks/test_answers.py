@@ -12,6 +12,7 @@ from answers import (
     attempted,
     command_of,
     identity,
+    is_of_present_rule,
     main,
     measurable,
     noise,
@@ -153,3 +154,13 @@ def test_several_learners_are_named_by_turns_whatever_else_is_asked_for():
         assert found[h["table"], h["n_real"], h["split"], h["seed"]] == h["learner"]
     (command,) = command_of("follow", list(few.headings("follow")))
     assert command.endswith("--learner linear,forest,boosting")
+
+
+def test_runs_of_an_earlier_rule_are_told_from_those_of_the_present_one():
+    def run(task, commit):
+        return {"task": task, "commit": commit}
+
+    assert not is_of_present_rule(run("regression", "59b1220cc009"))
+    assert is_of_present_rule(run("classification", "59b1220cc009"))
+    assert not is_of_present_rule(run("classification", "1a9caae5a92e"))
+    assert is_of_present_rule({"commit": "59b1220cc009", "failure": "no task yet"})

@@ -4,6 +4,7 @@ import json
 import lzma
 
 import answers
+import by_mouse
 import paper_whole
 import published
 import pytest
@@ -104,6 +105,14 @@ def test_what_came_of_the_papers_method_is_what_the_records_say(unpacked):
 
     assert paper_whole.written(text, records) == text
     assert "| insurance" in text
+
+
+def test_the_page_on_mice_is_made_from_the_published_records(unpacked, tmp_path):
+    page = tmp_path / by_mouse.PAGE.name
+
+    by_mouse.main(unpacked, page)
+
+    assert page.read_text("utf-8") == by_mouse.PAGE.read_text("utf-8")
 
 
 STUDIES = {
