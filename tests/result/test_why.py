@@ -84,17 +84,22 @@ def test_copies_are_named_where_they_do_as_well(result):
     assert "copies" not in said(0.05)
 
 
-def test_a_setting_that_does_the_same_is_named(result):
+def advised(result, name):
     option = Alternative(
-        name="lightgbm min_child_samples=5 alone",
+        name=name,
         words="Train it.",
         figure="accuracy",
         value=Measured(0.88, 0.05),
         score=Measured(0.9, 0.05),
         is_enough=True,
     )
-    about = replace(result.about, advice=(option,))
-    one = told(replace(result, about=about), learners={"lightgbm": "LGBMClassifier()"})
+    return replace(result, about=replace(result.about, advice=(option,)))
+
+
+def test_a_setting_that_does_the_same_is_named(result):
+    known = advised(result, "lightgbm min_child_samples=5 alone")
+
+    one = told(known, learners={"lightgbm": "LGBMClassifier()"})
 
     assert (
         "min_child_samples=5 does the same without new rows (accuracy 0.88)" in one.why
@@ -102,15 +107,7 @@ def test_a_setting_that_does_the_same_is_named(result):
 
 
 def test_a_setting_of_another_learner_does_not_do_the_same(result):
-    option = Alternative(
-        name="small_leaves alone",
-        words="Train it.",
-        figure="accuracy",
-        value=Measured(0.88, 0.05),
-        score=Measured(0.9, 0.05),
-        is_enough=True,
-    )
-    known = replace(result, about=replace(result.about, advice=(option,)))
+    known = advised(result, "small_leaves alone")
 
     boosting = told(known, learners={"boosting": "HistGradientBoostingClassifier()"})
     forest = told(known, learners={"forest": "RandomForestClassifier()"})
