@@ -31,12 +31,18 @@ nitpick_ignore_regex = [
     # Other packages: pages are built without a network, so nothing links to theirs.
     (r"py:.*", r"(collections|pathlib|typing|numpy|np|pandas|pd|torch)(\..*)?"),
     (r"py:.*", r"sklearn\..*"),
+    # Words and labels of scikit-learn's own docstrings.
+    (r"std:.*", r"meta-estimator|metadata_routing"),
     # Parts that one gets from others and never makes.
     (r"py:class", r"tabtap\.gates\.rules\.Rule"),
     (r"py:class", r"tabtap\.archive\.Archive"),
     (r"py:class", r"tabtap\.diffusion\.encoding\.(Encoding|Layout)"),
     (r"py:class", r"tabtap\.table\.distance\.DistanceScale"),
-    (r"py:class", r"tabtap\.loop\.augment\.Outcome"),
+    (r"py:class", r"tabtap\.loop\.augment\.(Outcome|Progress|RunContext)"),
+    (r"py:class", r"tabtap\.compare\.(store\.(Cell|Store)|runner\..*)"),
+    (r"py:class", r"tabtap\.study\.(runs|protocol)\..*"),
+    (r"py:class", r"tabtap\.(result\.set_aside|api\.inspection)\..*"),
+    (r"py:class", r"matplotlib\..*"),
     (r"py:class", r"tabtap\.files\..*\.(Destination|TimeStyle|Spelling)"),
     (r"py:class", r"tabtap\.report\.(blocks\.Figure|verdict\.Verdict)"),
 ]

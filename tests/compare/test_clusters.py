@@ -75,7 +75,7 @@ def test_a_dask_cluster_survives_a_killed_worker(tmp_path):
         n_workers=3,
         threads_per_worker=1,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # two of them may run at a time
         silence_logs=50,
     ) as there:
         cluster = Cluster("dask", there.scheduler_address)

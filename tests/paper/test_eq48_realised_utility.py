@@ -12,6 +12,8 @@ from tabtap.evaluate.metric import metric_of
 from tabtap.table.table import concat
 
 
+# The network is ended before it converges.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_panel_scores_the_mean_over_its_learners_of_the_fall_of_their_loss(
     real, make_rows
 ):

@@ -74,7 +74,7 @@ def test_a_dask_cluster_gives_the_records_of_this_process(
         n_workers=2,
         threads_per_worker=1,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # two of them may run at a time
         silence_logs=50,
     ) as cluster:
         run_cells(
