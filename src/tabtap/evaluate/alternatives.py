@@ -6,6 +6,7 @@ with what new rows do.  Nothing is fetched.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -160,11 +161,13 @@ def _as_good_and_simple(referee: FoldReferee, panel: RefereeScores, best: str) -
     Not only one that is not shown to be worse: of few rows nearly all are that.
     """
     top = _tried_alone(referee, panel, best)
-    for name in PANEL:  # the simplest first
-        one = _tried_alone(referee, panel, name)
-        if name == best or _is_as_good(referee, one, top):
-            return name
-    return best
+    simpler = itertools.takewhile(lambda name: name != best, PANEL)
+    as_good = (
+        name
+        for name in simpler  # the simplest first
+        if _is_as_good(referee, _tried_alone(referee, panel, name), top)
+    )
+    return next(as_good, best)
 
 
 def _is_as_good(referee: FoldReferee, one: Tried, best: Tried) -> bool:
